@@ -1,0 +1,1 @@
+"""An Apache Hudi table engine in Python."""

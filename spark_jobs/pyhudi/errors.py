@@ -1,0 +1,112 @@
+"""What can go wrong, as a tree a caller can act on.
+
+::
+
+    HudiError
+    ├── RequestError            the request is wrong: mend it, a retry cannot help   (exit code 2)
+    │   ├── OptionError         an option's name or value
+    │   ├── SourceError         the rows to write: missing, unreadable
+    │   ├── RecordKeyError      null or empty record keys
+    │   ├── SchemaError         the rows do not fit the table's schema
+    │   ├── TableMismatchError  the table at the path is another one than asked for
+    │   ├── TableNotFoundError  no table at the path
+    │   └── UnsupportedError    known to Hudi, not done here
+    ├── ConflictError           another writer was there first: retry                (exit code 3)
+    ├── PlatformError           disk, network, Spark, Java: retry once it is mended  (exit code 4)
+    │   └── StorageError        one storage call failed
+    │       ├── MissingFileError
+    │       └── AlreadyExistsError
+    ├── CorruptTableError       bytes of the table that break the format             (exit code 2)
+    └── InvariantError          a state the engine must never be in                  (exit code 4)
+"""
+
+from __future__ import annotations
+
+
+class HudiError(Exception):
+    """Root of every error of the engine.
+
+    ``retryable`` says whether the same call can succeed later without being changed, ``exit_code``
+    what a job script ends with, and ``where`` names the table, path or instant concerned.
+    """
+
+    exit_code: int = 4
+    retryable: bool = False
+
+    def __init__(self, message: str, *, where: str | None = None) -> None:
+        super().__init__(message)
+        self.where = where
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{message} [{self.where}]" if self.where and self.where not in message else message
+
+
+class RequestError(HudiError):
+    """The request cannot be carried out as it stands."""
+
+    exit_code = 2
+
+
+class OptionError(RequestError):
+    """An option has a name or a value that cannot be used."""
+
+
+class SourceError(RequestError):
+    """The rows to write are missing or cannot be read."""
+
+
+class RecordKeyError(RequestError):
+    """Rows without a usable record key."""
+
+
+class SchemaError(RequestError):
+    """Rows that do not fit the table's schema."""
+
+
+class TableMismatchError(RequestError):
+    """The table at the path has another name, type, version or key than the request says."""
+
+
+class TableNotFoundError(RequestError):
+    """No Hudi table lies at the path."""
+
+
+class UnsupportedError(RequestError):
+    """Something Hudi has and this engine does not, which would change the data if ignored."""
+
+
+class ConflictError(HudiError):
+    """Another writer holds the table or committed first; nothing of this write is visible."""
+
+    exit_code = 3
+    retryable = True
+
+
+class PlatformError(HudiError):
+    """The surroundings failed: disk, network, Spark or Java."""
+
+    exit_code = 4
+    retryable = True
+
+
+class StorageError(PlatformError):
+    """A call to the storage failed."""
+
+
+class MissingFileError(StorageError):
+    """A file that must be there is not."""
+
+
+class AlreadyExistsError(StorageError):
+    """A create-if-absent found the file already there."""
+
+
+class CorruptTableError(HudiError):
+    """Bytes of the table break the format; another attempt reads the same bytes."""
+
+    exit_code = 2
+
+
+class InvariantError(HudiError):
+    """The engine reached a state that it must never reach."""

@@ -1,0 +1,133 @@
+"""Any pyarrow file system as a Storage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyarrow import fs
+
+from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
+from pyhudi.storage.storage import FileStatus
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CreateIfAbsent = Callable[[fs.FileSystem, str, bytes], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowStorage:
+    """A folder of a ``pyarrow.fs`` file system.
+
+    ``create_if_absent`` and ``replace`` carry what the file system itself cannot promise: each
+    store has its own way to make a file appear at once (see ``storage/create.py``).
+    """
+
+    filesystem: fs.FileSystem
+    root: str
+    uri: str
+    create_if_absent: CreateIfAbsent
+    replace: CreateIfAbsent
+
+    def absolute(self, path: str) -> str:
+        """The path as the file system knows it, without a scheme."""
+        return f"{self.root}/{path}" if path else self.root
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Entries of a folder sorted by path; empty when the folder is absent."""
+        selector = fs.FileSelector(self.absolute(path), allow_not_found=True)
+        with self._errors("list", path):
+            found = self.filesystem.get_file_info(selector)
+        return sorted((self._status(info) for info in found), key=lambda status: status.path)
+
+    def status(self, path: str) -> FileStatus | None:
+        """The entry at the path, or None."""
+        with self._errors("look at", path):
+            info = self.filesystem.get_file_info(self.absolute(path))
+        return None if info.type == fs.FileType.NotFound else self._status(info)
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder lies at the path."""
+        return self.status(path) is not None
+
+    def read(self, path: str) -> bytes:
+        """The whole file."""
+        with (
+            self._errors("read", path),
+            self.filesystem.open_input_stream(self.absolute(path), compression=None) as stream,
+        ):
+            return bytes(stream.read())
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """A seekable input file."""
+        with self._errors("read", path):
+            return self.filesystem.open_input_file(self.absolute(path))
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        """A stream that makes or replaces a file; missing folders are made."""
+        with self._errors("write", path):
+            self._make_parent(path)
+            return self.filesystem.open_output_stream(self.absolute(path), compression=None)
+
+    def create(self, path: str, data: bytes) -> None:
+        """Make a file with these bytes unless one is there."""
+        with self._errors("create", path):
+            self._make_parent(path)
+            self.create_if_absent(self.filesystem, self.absolute(path), data)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Make or replace a file with these bytes."""
+        with self._errors("write", path):
+            self._make_parent(path)
+            self.replace(self.filesystem, self.absolute(path), data)
+
+    def delete(self, path: str) -> bool:
+        """Delete a file; False when it was absent."""
+        with self._errors("delete", path):
+            try:
+                self.filesystem.delete_file(self.absolute(path))
+            except FileNotFoundError:
+                return False
+        return True
+
+    def delete_dir(self, path: str) -> None:
+        """Delete a folder with all it holds; absent is fine."""
+        with self._errors("delete", path):
+            try:
+                self.filesystem.delete_dir(self.absolute(path))
+            except FileNotFoundError:
+                return
+
+    def make_dir(self, path: str) -> None:
+        """Make a folder and those above it; present is fine."""
+        with self._errors("make the folder", path):
+            self.filesystem.create_dir(self.absolute(path), recursive=True)
+
+    def _make_parent(self, path: str) -> None:
+        self.filesystem.create_dir(os.path.dirname(self.absolute(path)), recursive=True)
+
+    def _status(self, info: fs.FileInfo) -> FileStatus:
+        relative = info.path[len(self.root) :].lstrip("/")
+        modified = info.mtime_ns
+        return FileStatus(
+            path=relative,
+            size_bytes=info.size or 0,
+            modified_ms=0 if modified is None else modified // 1_000_000,
+            is_dir=info.type == fs.FileType.Directory,
+        )
+
+    @contextmanager
+    def _errors(self, verb: str, path: str) -> Iterator[None]:
+        where = self.absolute(path)
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise MissingFileError(f"cannot {verb} {where}: it is not there") from error
+        except FileExistsError as error:
+            raise AlreadyExistsError(f"cannot {verb} {where}: it is already there") from error
+        except OSError as error:
+            raise StorageError(f"cannot {verb} {where}: {error}") from error

@@ -1,0 +1,100 @@
+"""What the engine needs of a place where a table lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """One entry of a folder: path relative to the storage's root, size in bytes, times in ms."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+    is_dir: bool
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+class Storage(Protocol):
+    """A table's folder; paths are relative to it, separated by ``/``, and ``""`` is the root.
+
+    Guarantees, on which the commit protocol rests:
+
+    * ``create`` makes a file appear whole or not at all, and of several callers that create one
+      path exactly one succeeds; the others get ``AlreadyExistsError``.
+    * ``put`` replaces a file whole: a reader sees the old bytes or the new ones.
+    * what ``create``, ``put`` or a closed ``open_output`` stream wrote is seen by every later
+      ``list`` and ``read``.
+
+    Instances are picklable: Spark tasks open their own.
+    """
+
+    @property
+    def uri(self) -> str:
+        """The root as the user gave it, scheme included where there was one."""
+        ...
+
+    def absolute(self, path: str) -> str:
+        """The path as the file system knows it, without a scheme."""
+        ...
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Entries of a folder sorted by path; empty when the folder is absent."""
+        ...
+
+    def status(self, path: str) -> FileStatus | None:
+        """The entry at the path, or None."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder lies at the path."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """The whole file.
+
+        Raises:
+            MissingFileError: no file at the path.
+        """
+        ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """A seekable input file."""
+        ...
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        """A stream that makes or replaces a file; missing folders are made."""
+        ...
+
+    def create(self, path: str, data: bytes) -> None:
+        """Make a file with these bytes unless one is there.
+
+        Raises:
+            AlreadyExistsError: a file is there already.
+        """
+        ...
+
+    def put(self, path: str, data: bytes) -> None:
+        """Make or replace a file with these bytes."""
+        ...
+
+    def delete(self, path: str) -> bool:
+        """Delete a file; False when it was absent."""
+        ...
+
+    def delete_dir(self, path: str) -> None:
+        """Delete a folder with all it holds; absent is fine."""
+        ...
+
+    def make_dir(self, path: str) -> None:
+        """Make a folder and those above it; present is fine."""
+        ...
