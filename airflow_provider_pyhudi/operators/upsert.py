@@ -1,0 +1,126 @@
+"""Write rows into a table: upsert, insert, bulk insert, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list, texts
+from airflow_provider_pyhudi.stamp import commit_stamp, idempotency_key
+from pyhudi.jobs import UpsertRequest
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class PyhudiUpsertOperator(PyhudiJobOperator):
+    """Write the rows of a source into a Hudi table, once per task execution.
+
+    Returns the job's result: ``status`` (``committed``, ``already_committed`` or
+    ``nothing_to_do``), ``instant``, ``records`` with the counts, and what else the job measured.
+
+    :param base_path: Folder or URI of the table; made when it is not there. (templated)
+    :param source: The rows to write: a path, a glob, several paths, or the name of a table in the
+        Spark catalog. (templated)
+    :param table_name: Name of the table. (templated)
+    :param table_type: ``COPY_ON_WRITE``, which is also the default. (templated)
+    :param operation: ``upsert`` (default), ``insert``, ``bulk_insert`` or ``delete``. (templated)
+    :param record_key: Column or columns that name a record. (templated)
+    :param partition_path: Column or columns to partition by; none leaves the table in one
+        partition. (templated)
+    :param ordering_field: Column whose highest value wins among records of one key. Give one: with
+        it a backfill of old data cannot overwrite newer rows. (templated)
+    :param source_format: Format of the source as Spark names it; Parquet by default. (templated)
+    :param source_options: Options of the Spark reader. (templated)
+    :param sql: Query over the view ``source``; its rows are written instead. (templated)
+    :param hoodie_conf: Further Hudi options under Hudi's own keys. (templated)
+    :param props: File of Hudi options, on the machine of the driver. (templated)
+    :param commit_metadata: Entries for the commit's extra metadata, beside those that say which
+        task wrote it. (templated)
+    :param key: The idempotency key; by default one per execution of the task. A commit that
+        carries the key is not made again. (templated)
+    """
+
+    job: ClassVar[str] = "upsert"
+    template_fields: Sequence[str] = (
+        "source",
+        "table_name",
+        "table_type",
+        "operation",
+        "record_key",
+        "partition_path",
+        "ordering_field",
+        "source_format",
+        "source_options",
+        "sql",
+        "hoodie_conf",
+        "props",
+        "commit_metadata",
+        "key",
+        *PyhudiJobOperator.template_fields,
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        "sql": "sql",
+        "source_options": "json",
+        "hoodie_conf": "json",
+        "commit_metadata": "json",
+        **PyhudiJobOperator.template_fields_renderers,
+    }
+
+    def __init__(  # noqa: PLR0913 - one argument per flag of the job, all by keyword
+        self,
+        *,
+        source: str | Sequence[str],
+        table_name: str | None = None,
+        table_type: str | None = None,
+        operation: str | None = None,
+        record_key: str | Sequence[str] | None = None,
+        partition_path: str | Sequence[str] | None = None,
+        ordering_field: str | None = None,
+        source_format: str | None = None,
+        source_options: Mapping[str, Any] | None = None,
+        sql: str | None = None,
+        hoodie_conf: Mapping[str, Any] | None = None,
+        props: str | None = None,
+        commit_metadata: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source = source
+        self.table_name = table_name
+        self.table_type = table_type
+        self.operation = operation
+        self.record_key = record_key
+        self.partition_path = partition_path
+        self.ordering_field = ordering_field
+        self.source_format = source_format
+        self.source_options = source_options
+        self.sql = sql
+        self.hoodie_conf = hoodie_conf
+        self.props = props
+        self.commit_metadata = commit_metadata
+        self.key = key
+
+    def request(self, context: Context) -> UpsertRequest:
+        """The request, with this execution's key and stamp."""
+        tables = self._tables()
+        return UpsertRequest(
+            base_path=tables.table_uri(self.base_path),
+            source=comma_list(self.source) or "",
+            table_name=self.table_name,
+            table_type=self.table_type,
+            operation=self.operation,
+            record_key=comma_list(self.record_key),
+            partition_path=comma_list(self.partition_path),
+            ordering_field=self.ordering_field,
+            source_format=self.source_format or "parquet",
+            source_options=texts(self.source_options),
+            sql=self.sql,
+            hoodie_conf=texts(self.hoodie_conf),
+            props=self.props,
+            storage_options=tables.storage_options,
+            commit_metadata=commit_stamp(context) | texts(self.commit_metadata),
+            idempotency_key=self.key or idempotency_key(context),
+            verbose=self._verbose,
+        )

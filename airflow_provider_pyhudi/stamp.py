@@ -1,0 +1,66 @@
+"""Who asked for a commit: the idempotency key and the entries stamped into the commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+DISTRIBUTION = "airflow-provider-pyhudi"
+
+
+def first_try(context: Context) -> int:
+    """The number of the first try since this task was last cleared.
+
+    Airflow raises ``max_tries`` when a task is cleared and counts ``try_number`` on, so this is the
+    same for all retries and another after a clear. ``dag_run.clear_number`` would not do: it also
+    rises when some other task of the run is cleared between two tries.
+    """
+    ti = context["ti"]
+    return int(ti.max_tries) - int(context["task"].retries or 0) + 1
+
+
+def idempotency_key(context: Context) -> str:
+    """A key that all tries of one execution of a task share, and no other execution has."""
+    ti = context["ti"]
+    identity = [ti.dag_id, ti.task_id, ti.run_id, ti.map_index, first_try(context)]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+
+
+def commit_stamp(context: Context) -> dict[str, str]:
+    """Entries for the commit's extra metadata, all under ``airflow.``, absent dates left out."""
+    ti, run = context["ti"], context["dag_run"]
+    entries: dict[str, Any] = {
+        "dag_id": ti.dag_id,
+        "task_id": ti.task_id,
+        "run_id": ti.run_id,
+        "map_index": ti.map_index,
+        "try_number": ti.try_number,
+        "first_try": first_try(context),
+        "ti_id": ti.id,
+        "run_type": run.run_type,
+        "run_after": run.run_after,
+        "logical_date": context.get("logical_date"),
+        "data_interval_start": context.get("data_interval_start"),
+        "data_interval_end": context.get("data_interval_end"),
+        "provider_version": provider_version(),
+    }
+    return {f"airflow.{name}": _text(value) for name, value in entries.items() if value is not None}
+
+
+def provider_version() -> str | None:
+    """The version of this distribution, None when it runs from a checkout that is not installed."""
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _text(value: Any) -> str:
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    return str(getattr(value, "value", value))

@@ -1,0 +1,129 @@
+"""The Spark provider's hook, with a local mode that needs no connection."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk import BaseHook, Connection
+from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
+
+from airflow_provider_pyhudi.exceptions import (
+    PyhudiEnvironmentError,
+    PyhudiRequestError,
+    job_error,
+)
+from pyhudi.jobs import FAILURE_MARKER
+
+LOCAL_MASTER = "local[*]"
+NO_JAVA = "JAVA_HOME is not set"
+
+
+class PyhudiSparkSubmitHook(SparkSubmitHook):
+    """spark-submit as the Spark provider runs it, except for what an unprepared machine needs.
+
+    Without a connection the parent submits to YARN; this hook takes ``local[*]``, unless the
+    connection was asked for by name: then it must exist. ``spark-submit`` is also found beside
+    the running Python, where ``pip install pyspark`` puts it. A failed submission raises the error
+    that the job's exit code stands for, with the job's own message.
+
+    :param conn_id: The Spark connection; None takes ``spark_default`` and does without it when
+        there is none.
+    """
+
+    def __init__(self, *args: Any, conn_id: str | None = None, **kwargs: Any) -> None:
+        self._is_named = conn_id is not None
+        self._is_fallback = False
+        self.failure: str | None = None
+        super().__init__(*args, conn_id=conn_id or self.default_conn_name, **kwargs)
+        self._connection["spark_binary"] = self._find_binary(self._connection["spark_binary"])
+        if self.is_local:
+            # The scripts spark-submit runs, the driver and the workers would otherwise each take
+            # python3 from PATH, which need not be the Python that has Airflow and pyarrow.
+            self._env_vars = {"PYSPARK_PYTHON": sys.executable, **(self._env_vars or {})}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether driver and executors are one process on this machine."""
+        master = str(self._connection["master"])
+        return master == "local" or master.startswith("local[")
+
+    @property
+    def is_cluster_mode(self) -> bool:
+        """Whether the driver runs on the cluster, out of reach of this machine's files."""
+        return bool(self._connection["deploy_mode"] == "cluster")
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        """Run spark-submit.
+
+        Raises:
+            PyhudiRequestError: exit code 2; Airflow does not retry it.
+            PyhudiConflictError: exit code 3.
+            PyhudiEnvironmentError: any other.
+        """
+        if self._is_fallback:
+            self.log.info("There is no connection %s: Spark runs on this machine", self._conn_id)
+        try:
+            driver: str | None = super().submit(application, **kwargs)
+        except AirflowException as error:
+            code = self._submit_sp.returncode if self._submit_sp else None
+            raise job_error(code, self.failure or str(error)) from error
+        return driver
+
+    def _resolve_connection(self) -> dict[str, Any]:
+        try:
+            BaseHook.get_connection(self._conn_id)
+        except AirflowNotFoundException as error:
+            if self._is_named:
+                raise PyhudiRequestError(
+                    f"there is no Spark connection {self._conn_id!r}; create it, or leave conn_id "
+                    "out to run on this machine"
+                ) from error
+            if self._deploy_mode == "cluster":
+                raise PyhudiRequestError(
+                    "deploy_mode='cluster' needs a cluster; set conn_id to a Spark connection"
+                ) from error
+            self._is_fallback = True
+        resolved: dict[str, Any] = super()._resolve_connection()
+        return resolved
+
+    def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]
+        """The Spark connection, or one for this machine when there is none and none was named."""
+        if self._is_fallback:
+            return Connection(
+                conn_id=conn_id,
+                conn_type="spark",
+                host=LOCAL_MASTER,
+                extra='{"deploy-mode": "client"}',
+            )
+        return BaseHook.get_connection(conn_id)
+
+    def _find_binary(self, name: str) -> str:
+        beside = os.path.join(os.path.dirname(sys.executable), name)
+        on_path = shutil.which(name)
+        # A cluster's own installation knows the cluster; the one beside Airflow fits this engine.
+        order = (beside, on_path) if self._is_fallback else (on_path, beside)
+        for candidate in order:
+            if candidate and os.access(candidate, os.X_OK):
+                return candidate
+        raise PyhudiEnvironmentError(
+            f"cannot find {name}, neither on PATH nor beside {sys.executable}; pip install pyspark"
+        )
+
+    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        super()._process_spark_submit_log(self._watch(itr))
+
+    def _watch(self, lines: Iterator[Any]) -> Iterator[Any]:
+        for line in lines:
+            if FAILURE_MARKER in line:
+                self.failure = line.split(FAILURE_MARKER, 1)[1].strip()
+            elif NO_JAVA in line:
+                self.failure = (
+                    "Spark needs Java 17 or 21, and JAVA_HOME is not set and PATH has no java; "
+                    "install one on the machine that runs this task"
+                )
+            yield line

@@ -1,0 +1,85 @@
+"""Wait for an instant on a table's timeline, in the triggerer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from pyhudi.errors import HudiError
+
+
+class PyhudiInstantTrigger(BaseTrigger):
+    """Fire once, with the newest completed instant that fits, or with what went wrong.
+
+    The event is ``{"status": "found", "instant": ...}`` or ``{"status": "failed", "message": ...,
+    "retryable": ...}``.
+
+    :param base_path: Folder or URI of the table.
+    :param instant: Wait for this instant and no other.
+    :param after: Wait for an instant later than this one.
+    :param actions: Actions that count.
+    :param storage_options: Options of the storage; no secrets, they are kept with the trigger.
+    :param pyhudi_conn_id: Connection that has the secrets.
+    :param poke_interval: Seconds between two looks.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_path: str,
+        instant: str | None,
+        after: str | None,
+        actions: Sequence[str],
+        storage_options: Mapping[str, str],
+        pyhudi_conn_id: str | None,
+        poke_interval: float,
+    ) -> None:
+        super().__init__()
+        self.base_path = base_path
+        self.instant = instant
+        self.after = after
+        self.actions = list(actions)
+        self.storage_options = dict(storage_options)
+        self.pyhudi_conn_id = pyhudi_conn_id
+        self.poke_interval = poke_interval
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Class path and arguments, as plain JSON values."""
+        return (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            {
+                "base_path": self.base_path,
+                "instant": self.instant,
+                "after": self.after,
+                "actions": self.actions,
+                "storage_options": self.storage_options,
+                "pyhudi_conn_id": self.pyhudi_conn_id,
+                "poke_interval": self.poke_interval,
+            },
+        )
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Look, sleep, look again, until an instant fits."""
+        while True:
+            try:
+                # Listing a folder blocks, and the triggerer runs many triggers in one loop.
+                found = await asyncio.to_thread(self._look)
+            except HudiError as error:
+                yield TriggerEvent(
+                    {"status": "failed", "message": str(error), "retryable": error.retryable}
+                )
+                return
+            if found is not None:
+                yield TriggerEvent({"status": "found", "instant": found})
+                return
+            await asyncio.sleep(self.poke_interval)
+
+    def _look(self) -> str | None:
+        hook = PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
+        return hook.find_instant(
+            self.base_path, instant=self.instant, after=self.after, actions=self.actions
+        )

@@ -1,0 +1,375 @@
+"""Parquet base files: rows in, rows out, Hudi's footer at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
+from pyhudi.basefile.footer import FooterMetadata, read_footer
+from pyhudi.basefile.key_range import KeyRange
+from pyhudi.errors import CorruptTableError, InvariantError
+from pyhudi.schema.arrow import is_any_list
+from pyhudi.schema.avro import dumps
+from pyhudi.schema.metafields import (
+    COMMIT_SEQNO,
+    COMMIT_TIME,
+    FILE_NAME,
+    PARTITION_PATH,
+    RECORD_KEY,
+)
+
+BATCH_ROWS: Final = 131_072
+
+_FEW_VALUES: Final = (COMMIT_TIME, PARTITION_PATH, FILE_NAME)
+_ALL_DIFFERENT: Final = (COMMIT_SEQNO, RECORD_KEY)
+_DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
+
+# Column chunks beyond this are read piece by piece, so that memory does not grow with the file.
+_WHOLE_ROW_GROUP_BYTES: Final = 48 << 20
+_STREAM_BUFFER_BYTES: Final = 1 << 20
+# Indices into a dictionary that fills its page take at most 20 bits, plain texts far more.
+_DICTIONARY_VALUE_BYTES: Final = 3
+# Bytes of file for each byte of Arrow data, until a first row group has shown it.
+_USUAL_SHRINKAGE: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetWriteOptions:
+    """How base files are encoded.
+
+    A row group ends at ``row_group_rows`` rows or ``row_group_bytes`` of Arrow data, whichever
+    comes first.
+
+    Units: bytes and rows.
+    """
+
+    codec: str = "zstd"
+    codec_level: int | None = 1
+    row_group_rows: int = 524_288
+    row_group_bytes: int = 128 << 20
+    page_bytes: int = 1 << 20
+    dictionary: bool = True
+    dictionary_page_bytes: int = 1 << 20
+
+
+class BaseFileWriter:
+    """Writes one Parquet base file: rows as they come, the footer when it is closed.
+
+    Leaving the context normally closes the file, leaving it by an error abandons it.
+
+    Shapes: tables of the schema's columns in its order; string columns may be dictionary-encoded,
+        which is faster where values repeat.
+    Guarantees: at most a row group of rows is held in memory; the file is no Parquet file before it
+        is closed.
+    Source: HoodieAvroParquetWriter, Hudi 0.15 (footer); lists have three levels as in Hudi's row
+        writer, timestamps are INT64 and decimals fixed-length as in both.
+    """
+
+    def __init__(
+        self,
+        sink: pa.NativeFile,
+        schema: pa.Schema,
+        avro_schema: dict[str, Any],
+        options: ParquetWriteOptions,
+        bloom: BloomParameters | None,
+    ) -> None:
+        self._sink, self._options, self._avro_schema = sink, options, avro_schema
+        self._schema = schema.remove_metadata()
+        self._bloom = None if bloom is None else BloomBuilder(bloom)
+        self._keys = KeyRange()
+        self._held: list[pa.Table] = []
+        self._held_rows = self._held_bytes = self._flushed_bytes = 0
+        self._writer: pq.ParquetWriter | None = None
+        self._file_bytes: int | None = None
+        self.num_rows = 0
+
+    def __enter__(self) -> BaseFileWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abandon()
+
+    @property
+    def estimated_size(self) -> int:
+        """Bytes the file would have if it were closed now, about."""
+        if self._file_bytes is not None:
+            return self._file_bytes
+        written = self._sink.tell()
+        shrinkage = written / self._flushed_bytes if self._flushed_bytes else _USUAL_SHRINKAGE
+        footer = 0 if self._bloom is None else self._bloom.text_bytes
+        return int(written + self._held_bytes * shrinkage) + footer
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes of the closed file.
+
+        Raises:
+            InvariantError: the file is not closed.
+        """
+        if self._file_bytes is None:
+            raise InvariantError("the size of a base file is known when it is closed")
+        return self._file_bytes
+
+    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Write the next rows.
+
+        Raises:
+            InvariantError: the columns are not those of the schema.
+            RecordKeyError: a null or an empty record key.
+        """
+        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        if table.schema.names != self._schema.names:
+            raise InvariantError(
+                f"rows of the columns {table.schema.names} were given to a base file of the "
+                f"columns {self._schema.names}"
+            )
+        limit = self._options.row_group_rows
+        while table.num_rows:
+            room = limit - self._held_rows
+            self._hold(table.slice(0, room))
+            table = table.slice(room)
+            if self._held_rows >= limit or self._held_bytes >= self._options.row_group_bytes:
+                self._flush()
+
+    def close(self) -> None:
+        """Write what is held and the footer, and close the sink."""
+        if self._file_bytes is not None:
+            return
+        self._flush()
+        writer = self._writer or self._open([])
+        writer.add_key_value_metadata(self._footer().entries())
+        writer.close()
+        self._file_bytes = self._sink.tell()
+        self._sink.close()
+
+    def abandon(self) -> None:
+        """Close the sink and leave what it holds without a footer."""
+        if self._writer is not None:
+            # Else the writer would write a footer when it is garbage-collected.
+            self._writer.is_open = False
+        self._held = []
+        self._sink.close()
+
+    def _hold(self, table: pa.Table) -> None:
+        if self._bloom is not None:
+            keys = _plain(table.column(RECORD_KEY), pa.string())
+            self._bloom.add(keys)
+            self._keys.add(keys)
+        self._held.append(table)
+        self._held_rows += table.num_rows
+        self._held_bytes += table.nbytes
+        self.num_rows += table.num_rows
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        writer = self._writer or self._open(self._held)
+        columns = [
+            _joined([table.column(position) for table in self._held], field.type)
+            for position, field in enumerate(writer.schema)
+        ]
+        table = pa.Table.from_arrays(columns, schema=writer.schema)
+        # A second dictionary within a column chunk would make the writer fall back to plain text.
+        writer.write_table(table.unify_dictionaries(), row_group_size=table.num_rows)
+        self._flushed_bytes += self._held_bytes
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+
+    def _open(self, first: Sequence[pa.Table]) -> pq.ParquetWriter:
+        options = self._options
+        self._writer = pq.ParquetWriter(
+            self._sink,
+            _stored_schema(self._schema, first),
+            version="2.6",
+            compression=options.codec,
+            compression_level=options.codec_level,
+            use_dictionary=_dictionary_columns(self._schema) if options.dictionary else False,
+            data_page_size=options.page_bytes,
+            dictionary_pagesize_limit=options.dictionary_page_bytes,
+            store_schema=False,
+        )
+        return self._writer
+
+    def _footer(self) -> FooterMetadata:
+        text = dumps(self._avro_schema)
+        if self._bloom is None:
+            return FooterMetadata(avro_schema=text)
+        return FooterMetadata(
+            bloom_text=self._bloom.to_text(),
+            bloom_type_code=self._bloom.type_code,
+            min_key=self._keys.min_key,
+            max_key=self._keys.max_key,
+            avro_schema=text,
+        )
+
+
+class BaseFileReader:
+    """Reads one Parquet base file, whoever wrote it.
+
+    Guarantees: single-threaded; beside a batch, memory holds a row group as stored if it is small,
+        and buffers of 1 MB a column if it is not.
+    """
+
+    def __init__(self, source: pa.NativeFile | pa.Buffer) -> None:
+        try:
+            handle = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
+            self._metadata = pq.read_metadata(handle)
+            self._file = self._opened(handle, [])
+        except (pa.ArrowInvalid, EOFError) as error:
+            raise CorruptTableError(f"a base file is no Parquet file: {error}") from error
+        self._handle = handle
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the file."""
+        return int(self._metadata.num_rows)
+
+    @property
+    def row_groups(self) -> int:
+        """Row groups of the file."""
+        return int(self._metadata.num_row_groups)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns in the types they are read in, dictionaries aside."""
+        return self._file.schema_arrow.remove_metadata()
+
+    @property
+    def footer(self) -> FooterMetadata:
+        """Hudi's entries of the footer."""
+        return read_footer(self._metadata.metadata)
+
+    def iter_tables(
+        self,
+        columns: Sequence[str] | None = None,
+        row_groups: Sequence[int] | None = None,
+        *,
+        batch_rows: int = BATCH_ROWS,
+        keep_dictionaries: bool = False,
+    ) -> Iterator[pa.Table]:
+        """Read the rows in file order, some at a time.
+
+        With ``keep_dictionaries`` string columns that are stored with a dictionary come
+        dictionary-encoded, which spares decoding them; record keys and sequence numbers never do.
+
+        Shapes: the columns asked for that the file has, in the order asked, or all in file order;
+            at most ``batch_rows`` rows, in one chunk.
+        """
+        have = set(self.schema.names)
+        wanted = list(self.schema.names) if columns is None else [c for c in columns if c in have]
+        groups = list(range(self.row_groups)) if row_groups is None else list(row_groups)
+        file = self._file
+        if keep_dictionaries:
+            file = self._opened(self._handle, self._repeating_columns(wanted, groups))
+        batches = file.iter_batches(
+            batch_size=batch_rows, row_groups=groups, columns=wanted, use_threads=False
+        )
+        for batch in batches:
+            yield pa.Table.from_batches([batch]).select(wanted)
+
+    def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
+        """Read the record keys alone, in file order, some at a time."""
+        for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
+            for chunk in table.column(RECORD_KEY).chunks:
+                yield chunk
+
+    def _opened(self, handle: pa.NativeFile, dictionaries: Sequence[str]) -> pq.ParquetFile:
+        sizes = [self._row_group_bytes(number) for number in range(self.row_groups)]
+        is_streamed = max(sizes, default=0) > _WHOLE_ROW_GROUP_BYTES
+        return pq.ParquetFile(
+            handle,
+            metadata=self._metadata,
+            read_dictionary=list(dictionaries),
+            buffer_size=_STREAM_BUFFER_BYTES if is_streamed else 0,
+            pre_buffer=False,
+            coerce_int96_timestamp_unit="us",
+        )
+
+    def _row_group_bytes(self, number: int) -> int:
+        group = self._metadata.row_group(number)
+        return sum(group.column(each).total_compressed_size for each in range(group.num_columns))
+
+    def _repeating_columns(self, names: Sequence[str], groups: Sequence[int]) -> list[str]:
+        """Top-level string columns that the row groups store with a dictionary throughout."""
+        strings = {
+            field.name for field in self.schema if field.type == pa.string() and field.name in names
+        }
+        found = strings.difference(_ALL_DIFFERENT)
+        for number in groups:
+            group = self._metadata.row_group(number)
+            for position in range(group.num_columns):
+                chunk = group.column(position)
+                most = chunk.num_values * _DICTIONARY_VALUE_BYTES
+                if not chunk.has_dictionary_page or chunk.total_uncompressed_size > most:
+                    found.discard(chunk.path_in_schema)
+        return sorted(found)
+
+
+def _stored_schema(schema: pa.Schema, first: Sequence[pa.Table]) -> pa.Schema:
+    """The schema with dictionary types where values repeat or come dictionary-encoded."""
+    encoded = {
+        field.name
+        for table in first
+        for field in table.schema
+        if pa.types.is_dictionary(field.type)
+    }
+    return pa.schema(
+        [
+            field.with_type(_DICTIONARY)
+            if field.type == pa.string() and field.name in encoded.union(_FEW_VALUES)
+            else field
+            for field in schema
+        ]
+    )
+
+
+def _joined(columns: Sequence[pa.ChunkedArray], kind: pa.DataType) -> pa.ChunkedArray:
+    chunks = [chunk for column in columns for chunk in _encoded(column, kind).chunks]
+    return pa.chunked_array(chunks, type=kind)
+
+
+def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if column.type == kind:
+        return column
+    if not pa.types.is_dictionary(kind):
+        return _plain(column, kind)
+    plain = _plain(column, kind.value_type)
+    return pc.dictionary_encode(plain).cast(kind)
+
+
+def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == kind else column.cast(kind)
+
+
+def _dictionary_columns(schema: pa.Schema) -> list[str]:
+    """Paths of the leaves worth a dictionary: all but those whose values never repeat."""
+    fields = [field for field in schema if field.name not in _ALL_DIFFERENT]
+    return [path for field in fields for path in _leaf_paths(field, field.name)]
+
+
+def _leaf_paths(field: pa.Field, path: str) -> Iterator[str]:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        for child in kind:
+            yield from _leaf_paths(child, f"{path}.{child.name}")
+    elif pa.types.is_map(kind):
+        yield from _leaf_paths(kind.key_field, f"{path}.key_value.key")
+        yield from _leaf_paths(kind.item_field, f"{path}.key_value.value")
+    elif is_any_list(kind):
+        yield from _leaf_paths(kind.value_field, f"{path}.list.element")
+    else:
+        yield path

@@ -1,0 +1,196 @@
+"""Which key generator a table has, and what it makes of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.errors import OptionError, RequestError, UnsupportedError
+from pyhudi.keys.java_text import java_text
+from pyhudi.keys.partition_path import partition_paths
+from pyhudi.keys.record_key import KeyEncoding, record_keys
+
+_PACKAGE = "org.apache.hudi.keygen."
+SIMPLE = f"{_PACKAGE}SimpleKeyGenerator"
+COMPLEX = f"{_PACKAGE}ComplexKeyGenerator"
+NON_PARTITION = f"{_PACKAGE}NonpartitionedKeyGenerator"
+CUSTOM = f"{_PACKAGE}CustomKeyGenerator"
+
+_CLASS_OF_TYPE = {
+    "SIMPLE": SIMPLE,
+    "SIMPLE_AVRO": f"{_PACKAGE}SimpleAvroKeyGenerator",
+    "COMPLEX": COMPLEX,
+    "COMPLEX_AVRO": f"{_PACKAGE}ComplexAvroKeyGenerator",
+    "NON_PARTITION": NON_PARTITION,
+    "NON_PARTITION_AVRO": f"{_PACKAGE}NonpartitionedAvroKeyGenerator",
+    "CUSTOM": CUSTOM,
+    "CUSTOM_AVRO": f"{_PACKAGE}CustomAvroKeyGenerator",
+    "TIMESTAMP": f"{_PACKAGE}TimestampBasedKeyGenerator",
+    "TIMESTAMP_AVRO": f"{_PACKAGE}TimestampBasedAvroKeyGenerator",
+    "GLOBAL_DELETE": f"{_PACKAGE}GlobalDeleteKeyGenerator",
+    "GLOBAL_DELETE_AVRO": f"{_PACKAGE}GlobalAvroDeleteKeyGenerator",
+}
+_SUPPORTED = {
+    SIMPLE: SIMPLE,
+    _CLASS_OF_TYPE["SIMPLE_AVRO"]: SIMPLE,
+    COMPLEX: COMPLEX,
+    _CLASS_OF_TYPE["COMPLEX_AVRO"]: COMPLEX,
+    NON_PARTITION: NON_PARTITION,
+    _CLASS_OF_TYPE["NON_PARTITION_AVRO"]: NON_PARTITION,
+}
+_RECORD_KEY = "record key"
+_PARTITION_PATH = "partition path"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyGenerator:
+    """How a table turns rows into record keys and partition paths.
+
+    ``row_writer_text`` spells timestamps as Hudi's row writer does in a bulk insert, and
+    ``consistent_logical_timestamp`` asks for the same text everywhere; both use ``timezone``.
+    ``single_field_complex_prefix`` decides whether a complex key of one field reads ``id:1`` or
+    ``1``: writers of one table must agree on it, and Hudi's versions do not.
+
+    Raises: UnsupportedError for another class or for generated keys, OptionError when the fields
+        do not suit the class.
+    Source: SimpleKeyGenerator, ComplexKeyGenerator, NonpartitionedKeyGenerator, Hudi 0.15 and 1.1.
+    """
+
+    record_key_fields: tuple[str, ...]
+    partition_fields: tuple[str, ...]
+    key_generator_class: str
+    hive_style: bool = False
+    url_encode: bool = False
+    consistent_logical_timestamp: bool = False
+    row_writer_text: bool = False
+    timezone: str = "UTC"
+    single_field_complex_prefix: bool = False
+
+    def __post_init__(self) -> None:
+        kind = _SUPPORTED.get(self.key_generator_class)
+        if kind is None:
+            raise UnsupportedError(
+                f"key generator {self.key_generator_class!r} is not supported; "
+                f"supported are {', '.join(sorted(_SUPPORTED))}"
+            )
+        if not self.record_key_fields:
+            raise UnsupportedError(
+                "generated record keys are not supported; "
+                "name the key's columns in hoodie.datasource.write.recordkey.field"
+            )
+        if kind == SIMPLE and (len(self.record_key_fields) != 1 or len(self.partition_fields) != 1):
+            raise OptionError(
+                f"{SIMPLE} takes one record key field and one partition field, found "
+                f"({', '.join(self.record_key_fields)}) and ({', '.join(self.partition_fields)}); "
+                f"use {COMPLEX} for several and {NON_PARTITION} for no partition field"
+            )
+
+    @property
+    def encoding(self) -> KeyEncoding:
+        """How record key fields become one string."""
+        if len(self.record_key_fields) > 1:
+            return KeyEncoding.NAMED_VALUES
+        is_complex = _SUPPORTED[self.key_generator_class] == COMPLEX
+        if is_complex and self.single_field_complex_prefix:
+            return KeyEncoding.NAMED_VALUES
+        return KeyEncoding.VALUE
+
+    @property
+    def path_fields(self) -> tuple[str, ...]:
+        """The fields that make directory levels: none when the class ignores partition fields."""
+        is_flat = _SUPPORTED[self.key_generator_class] == NON_PARTITION
+        return () if is_flat else self.partition_fields
+
+    def apply(self, batch: pa.RecordBatch | pa.Table) -> tuple[pa.StringArray, pa.StringArray]:
+        """Compute the record keys and partition paths of a batch.
+
+        Shapes: two string arrays without nulls, one entry per row of the batch, in its order.
+        Raises: RequestError when a field is no column of the batch; RecordKeyError for null or
+            empty keys; UnsupportedError for a column type that has no text.
+        """
+        return self.record_keys(batch), self.partition_paths(batch)
+
+    def record_keys(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
+        """Compute the record keys alone; see ``apply``."""
+        texts: list[tuple[str, pa.StringArray]] = []
+        for name in self.record_key_fields:
+            column = _column(batch, name, _RECORD_KEY)
+            texts.append((name, self._text(column, name, _RECORD_KEY)))
+        return record_keys(texts, self.encoding)
+
+    def partition_paths(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
+        """Compute the partition paths alone; see ``apply``."""
+        texts: list[tuple[str, pa.StringArray]] = []
+        for name in self.path_fields:
+            column = _column(batch, name, _PARTITION_PATH)
+            if pa.types.is_primitive(column.type):
+                # Partition values repeat: spell each distinct one once.
+                column = column.dictionary_encode()
+            texts.append((name, self._text(column, name, _PARTITION_PATH)))
+        return partition_paths(
+            texts,
+            num_rows=batch.num_rows,
+            hive_style=self.hive_style,
+            url_encode=self.url_encode,
+        )
+
+    def _text(self, column: pa.Array, name: str, role: str) -> pa.StringArray:
+        formats_time = self.row_writer_text or self.consistent_logical_timestamp
+        try:
+            return java_text(column, timestamp_zone=self.timezone if formats_time else None)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{role} field {name!r}: {error}") from error
+
+
+def infer_key_generator_class(
+    record_key_fields: Sequence[str], partition_fields: Sequence[str], configured: str | None
+) -> str:
+    """Name the key generator class: the configured one (class or type), else by the fields.
+
+    Source: KeyGenUtils.inferKeyGeneratorType and KeyGeneratorType, Hudi 0.15 and 1.1.
+    """
+    if configured:
+        return _CLASS_OF_TYPE.get(configured.upper(), configured)
+    if not partition_fields:
+        return NON_PARTITION
+    if ":" in partition_fields[0]:
+        return CUSTOM
+    # Generated keys have no field at all and count as a single one.
+    return SIMPLE if len(partition_fields) == 1 and len(record_key_fields) <= 1 else COMPLEX
+
+
+def paths_hold_values(key_generator_class: str | None) -> bool:
+    """Tell whether partition paths spell the partition columns' own values.
+
+    Timestamp-based and custom generators put derived text into the path, so a reader must neither
+    prune by it nor take it for the column.
+
+    Source: TimestampBasedKeyGenerator, CustomKeyGenerator, Hudi 0.15 and 1.1.
+    """
+    return key_generator_class in _SUPPORTED
+
+
+def _column(batch: pa.RecordBatch | pa.Table, name: str, role: str) -> pa.Array:
+    """Find a column, or a field of nested structs by its dotted name."""
+    top, *inner = [name] if name in batch.schema.names else name.split(".")
+    found = batch.schema.get_all_field_indices(top)
+    if len(found) != 1:
+        raise _no_column(batch.schema, name, role)
+    column = batch.column(found[0])
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    for part in inner:
+        if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
+            raise _no_column(batch.schema, name, role)
+        column = pc.struct_field(column, part)
+    return column
+
+
+def _no_column(schema: pa.Schema, name: str, role: str) -> RequestError:
+    return RequestError(
+        f"{role} field {name!r} is not a column of the rows to write; "
+        f"the columns are {', '.join(schema.names)}"
+    )

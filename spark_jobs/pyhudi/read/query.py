@@ -1,0 +1,204 @@
+"""What is asked of a table, turned into the files and columns that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.config.read import QueryType, ReadConfig
+from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.versions import TableVersion
+from pyhudi.errors import RequestError, UnsupportedError
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.read.pruning import filter_columns, matching_files, partition_filter
+from pyhudi.read.retention import refuse_holes, refuse_unreadable
+from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS
+
+if TYPE_CHECKING:
+    from pyhudi.table.table import Table
+
+_METADATA_BOOTSTRAP = "00000000000001"
+_TEXT_PARTITIONS = ("TimestampBasedKeyGenerator", "TimestampBasedAvroKeyGenerator")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan:
+    """The files and columns that answer a query; nothing of them has been read yet.
+
+    ``stored`` is the table's schema, ``schema`` the one rows are given in: the same columns, of
+    which ``partition_text`` may have turned some to text. ``columns`` are those asked for, in that
+    order, ``filtered`` those that ``filters`` looks at. Columns ``from_path`` lie in no file but in
+    the partition path, ``absent`` ones are null whatever the files hold.
+    """
+
+    config: TableConfig
+    files: tuple[BaseFile, ...]
+    stored: pa.Schema
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    filters: pc.Expression | None
+    filtered: tuple[str, ...]
+    from_path: tuple[str, ...]
+    absent: tuple[str, ...]
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return pa.schema([self.schema.field(name) for name in self.columns])
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns to have before rows are filtered, in schema order."""
+        wanted = {*self.columns, *self.filtered}
+        return tuple(name for name in self.schema.names if name in wanted)
+
+
+def plan_read(
+    table: Table,
+    query: ReadConfig,
+    *,
+    columns: Sequence[str] | None = None,
+    filters: pc.Expression | None = None,
+) -> ReadPlan:
+    """Choose the files and columns that answer a query.
+
+    Only partitions and files that can hold rows which pass ``filters`` are chosen; of a file its
+    row groups are chosen when it is opened.
+
+    Raises:
+        UnsupportedError: a query, a kind of table or a table version that is not read here.
+        RequestError: an unknown column, a filter that does not apply, an instant out of reach.
+        ConflictError: an unfinished write belongs to the answer.
+    """
+    _refuse_unsupported(table, query)
+    as_of = _newest_instant(table, query)
+    stored = table.schema(as_of=query.as_of)
+    schema = partition_text(stored, table.config)
+    rows = _row_filter(query, filters)
+    filtered = () if rows is None else filter_columns(rows, schema)
+    chosen = _chosen_columns(schema, columns)
+    is_kept = partition_filter(rows, schema, table.config)
+    partitions = None if rows is None else [path for path in table.partitions() if is_kept(path)]
+    files = table.latest_base_files(partitions, as_of=as_of)
+    _refuse_skeletons(files, table)
+    return ReadPlan(
+        config=table.config,
+        files=matching_files(files, rows, schema),
+        stored=stored,
+        schema=schema,
+        columns=chosen,
+        filters=rows,
+        filtered=filtered,
+        from_path=table.config.partition_fields if table.config.drop_partition_columns else (),
+        absent=() if table.config.populate_meta_fields else META_FIELDS,
+    )
+
+
+def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
+    config, where = table.config, table.storage.uri
+    if config.version is not TableVersion.SIX:
+        raise UnsupportedError(
+            f"table {config.name} has the table version {config.version.value}; "
+            "only version 6 is read as yet",
+            where=where,
+        )
+    if query.query_type is QueryType.CDC:
+        raise UnsupportedError(
+            f"change data of table {config.name} cannot be read as yet; query_type can be "
+            "snapshot, read_optimized or incremental",
+            where=where,
+        )
+    is_merge_on_read = config.table_type is TableType.MERGE_ON_READ
+    if is_merge_on_read and query.query_type is not QueryType.READ_OPTIMIZED:
+        raise UnsupportedError(
+            f"table {config.name} is MERGE_ON_READ, and its log files are not read as yet; "
+            "query_type='read_optimized' gives the rows of its base files",
+            where=where,
+        )
+
+
+def _newest_instant(table: Table, query: ReadConfig) -> str | None:
+    """The instant after which nothing is to be seen; None for the latest state.
+
+    Source: IncrementalRelation, Hudi 0.15: an incremental query finds the rows as they were at its
+    end, so a row that changed again later has its older values.
+    """
+    if query.query_type is not QueryType.INCREMENTAL:
+        if query.as_of is not None:
+            refuse_unreadable(table, query.as_of)
+        return query.as_of
+    if query.begin is None:
+        raise RequestError("an incremental query needs begin, the instant to start after")
+    if not table.config.populate_meta_fields:
+        raise UnsupportedError(
+            f"table {table.config.name} has no meta columns (hoodie.populate.meta.fields=false), "
+            "so it does not know which rows changed when",
+            where=table.storage.uri,
+        )
+    refuse_holes(table, query.begin, query.end)
+    last = table.timeline.write_instants().completed().last
+    if query.end is None or last is None or query.end >= last.time:
+        return None
+    refuse_unreadable(table, query.end)
+    return query.end
+
+
+def _row_filter(query: ReadConfig, filters: pc.Expression | None) -> pc.Expression | None:
+    """What was asked for, and for an incremental query the range (begin, end] of commit times."""
+    if query.query_type is not QueryType.INCREMENTAL:
+        return filters
+    changed = pc.field(COMMIT_TIME) > query.begin
+    if query.end is not None:
+        changed = changed & (pc.field(COMMIT_TIME) <= query.end)
+    return changed if filters is None else changed & filters
+
+
+def partition_text(schema: pa.Schema, config: TableConfig) -> pa.Schema:
+    """The schema with numeric partition columns of a timestamp-based key generator as text.
+
+    The files hold the numbers; readers of Hudi on Spark give them as text, because the partition
+    path, which they take for the column's value elsewhere, is text.
+
+    Source: HoodieFileIndex and SparkHoodieTableFileIndex.partitionSchema, Hudi 1.1.
+    """
+    generator = (config.key_generator_class or "").rsplit(".", 1)[-1]
+    if generator not in _TEXT_PARTITIONS:
+        return schema
+    return pa.schema(
+        [
+            field.with_type(pa.string())
+            if field.name in config.partition_fields and pa.types.is_integer(field.type)
+            else field
+            for field in schema
+        ]
+    )
+
+
+def _chosen_columns(schema: pa.Schema, columns: Sequence[str] | None) -> tuple[str, ...]:
+    if columns is None:
+        return tuple(schema.names)
+    unknown = [name for name in columns if name not in schema.names]
+    if unknown or not columns:
+        problem = f"has no column {', '.join(unknown)}" if unknown else "was asked for no column"
+        raise RequestError(f"the table {problem}; it has {', '.join(schema.names)}")
+    if len(set(columns)) < len(columns):
+        raise RequestError(f"columns names a column twice: {', '.join(columns)}")
+    return tuple(columns)
+
+
+def _refuse_skeletons(files: Sequence[BaseFile], table: Table) -> None:
+    """Refuse base files of a metadata bootstrap, which have keys but no rows.
+
+    Source: HoodieTimeline.METADATA_BOOTSTRAP_INSTANT_TS, Hudi 0.15.
+    """
+    for file in files:
+        if file.instant == _METADATA_BOOTSTRAP:
+            raise UnsupportedError(
+                f"table {table.config.name} was bootstrapped with METADATA_ONLY: the rows of "
+                f"{file.path} lie outside the table, where they are not read as yet",
+                where=table.storage.uri,
+            )

@@ -1,0 +1,97 @@
+"""Which moments of a table's past can be read, and read again with the same answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyhudi.errors import ConflictError, RequestError
+from pyhudi.schema.codec import read_container
+from pyhudi.timeline import layout
+from pyhudi.timeline.instant import Action, Instant, State
+
+if TYPE_CHECKING:
+    from pyhudi.table.table import Table
+
+_ARCHIVE = ".hoodie/archived"
+
+
+def refuse_unreadable(table: Table, as_of: str) -> None:
+    """Refuse an instant whose files may be gone, or which a pending write may still change.
+
+    Raises:
+        RequestError: files of that time were cleaned, or its commits archived.
+        ConflictError: a write that began before it has not finished.
+    Source: TimelineUtils.validateTimestampAsOf, Hudi 0.15 and 1.1; it does not look at the archive.
+    """
+    cleaned = _earliest_retained(table)
+    if cleaned is not None and as_of < cleaned:
+        raise RequestError(
+            f"the table cannot be read as of {as_of}: it has been cleaned, and what is retained "
+            f"begins with {cleaned}. Ask for this instant or a later one; to keep more in future, "
+            "raise hoodie.clean.commits.retained",
+            where=table.storage.uri,
+        )
+    first = table.timeline.write_instants().completed().first
+    if first is not None and as_of < first.time and _is_archived(table):
+        raise RequestError(
+            f"the table cannot be read as of {as_of}: its commits before {first.time} are archived "
+            "and their files may be gone. Ask for this instant or a later one",
+            where=table.storage.uri,
+        )
+    pending = _first_pending_write(table)
+    if pending is not None and pending.time <= as_of:
+        raise ConflictError(
+            f"the table cannot be read as of {as_of}: the write {pending.time} has not finished, "
+            "and what it commits would belong to the answer. Wait for it, ask for an earlier "
+            "instant, or read the latest snapshot",
+            where=table.storage.uri,
+        )
+
+
+def refuse_holes(table: Table, begin: str, end: str | None) -> None:
+    """Refuse a range of commits in which one has not finished though a later one has.
+
+    Whoever goes on from the end of the range would never see the rows of the late one.
+
+    Raises:
+        ConflictError: such a commit is there.
+    Source: TimelineUtils.handleHollowCommitIfNeeded (policy FAIL), Hudi 0.15 and 1.1.
+    """
+    pending = _first_pending_write(table)
+    last = table.timeline.write_instants().completed().last
+    if pending is None or last is None:
+        return
+    newest = last.time if end is None else min(last.time, end)
+    if begin < pending.time < newest:
+        raise ConflictError(
+            f"the changes after {begin} cannot be read: the write {pending.time} has not finished, "
+            f"and {newest} after it has. Wait for it, or end the range before it",
+            where=table.storage.uri,
+        )
+
+
+def _earliest_retained(table: Table) -> str | None:
+    """The earliest commit that the last clean kept, or None when no clean says so."""
+    cleans = [i for i in table.timeline.completed() if i.action is Action.CLEAN]
+    if not cleans:
+        return None
+    records = read_container(table.storage.read(layout.path(cleans[-1], table.config.version)))
+    return str(records[0]["earliestCommitToRetain"]) or None if records else None
+
+
+def _is_archived(table: Table) -> bool:
+    return any(not status.is_dir for status in table.storage.list(_ARCHIVE))
+
+
+def _first_pending_write(table: Table) -> Instant | None:
+    for instant in table.timeline.write_instants().pending():
+        if instant.action is not Action.REPLACE_COMMIT or not _is_clustering(table, instant):
+            return instant
+    return None
+
+
+def _is_clustering(table: Table, instant: Instant) -> bool:
+    """Whether a pending replacecommit only rewrites rows, which changes no answer."""
+    requested = Instant(time=instant.time, action=instant.action, state=State.REQUESTED)
+    data = table.storage.read(layout.path(requested, table.config.version))
+    return bool(data) and read_container(data)[0].get("clusteringPlan") is not None

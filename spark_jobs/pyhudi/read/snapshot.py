@@ -1,0 +1,161 @@
+"""The rows that a plan names, read with pyarrow alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.config.read import ReadConfig
+from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.read.pruning import matching_row_groups, path_values
+from pyhudi.read.query import ReadPlan, plan_read
+from pyhudi.schema.evolution import reconcile
+from pyhudi.storage.storage import Storage
+from pyhudi.table.table import open_table
+
+BATCH_ROWS = 65_536
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    query_type: str = "snapshot",
+    as_of: str | None = None,
+    begin: str | None = None,
+    end: str | None = None,
+    columns: Sequence[str] | None = None,
+    filters: pc.Expression | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> pa.Table:
+    """Read a table, or what a query leaves of it, into memory.
+
+    ``query_type`` is ``snapshot`` (the latest rows, or those ``as_of`` an instant),
+    ``read_optimized`` (base files alone) or ``incremental`` (rows committed after ``begin``, up to
+    and with ``end``). Instants are ``20260102030405678``, ``2026-01-02`` or
+    ``2026-01-02 03:04:05.678`` in the table's timezone. ``filters`` is a condition on the rows, as
+    in ``pyarrow.compute.field("price") > 10``; partitions, files and parts of files that cannot
+    meet it are not read, nor are columns that neither it nor ``columns`` names.
+
+    Shapes: the five meta columns, then the table's columns in schema order, or ``columns`` in
+        theirs; rows in no order. Meta columns are null in a table that does not keep them.
+    Raises:
+        TableNotFoundError: no table at the path.
+        RequestError: a column, filter or instant that the table has not.
+        UnsupportedError: a kind of query or table that is not read here.
+        MissingFileError: a file was cleaned away while it was wanted; a retry reads the new state.
+    """
+    query = ReadConfig.of(query_type=query_type, as_of=as_of, begin=begin, end=end)
+    table = open_table(os.fspath(path), storage_options)
+    plan = plan_read(table, query, columns=columns, filters=filters)
+
+    def rows_of(file: BaseFile) -> list[pa.Table]:
+        return list(read_file(table.storage, plan, file))
+
+    with ThreadPoolExecutor(max_workers=pa.cpu_count()) as threads:
+        parts = [part for found in threads.map(rows_of, plan.files) for part in found]
+    return pa.concat_tables([plan.result_schema.empty_table(), *parts])
+
+
+def read_batches(
+    path: str | os.PathLike[str],
+    *,
+    query_type: str = "snapshot",
+    as_of: str | None = None,
+    begin: str | None = None,
+    end: str | None = None,
+    columns: Sequence[str] | None = None,
+    filters: pc.Expression | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> pa.RecordBatchReader:
+    """Read what ``read_table`` reads, a batch at a time.
+
+    The files are chosen at once and read as the batches are asked for.
+
+    Guarantees: memory is bounded by a batch and a few pages of each column, whatever the table's
+        size.
+    Raises: as ``read_table``; MissingFileError while batches are read.
+    """
+    query = ReadConfig.of(query_type=query_type, as_of=as_of, begin=begin, end=end)
+    table = open_table(os.fspath(path), storage_options)
+    plan = plan_read(table, query, columns=columns, filters=filters)
+    batches = (
+        batch
+        for file in plan.files
+        for part in read_file(table.storage, plan, file)
+        for batch in part.to_batches()
+    )
+    return pa.RecordBatchReader.from_batches(plan.result_schema, batches)
+
+
+def read_file(storage: Storage, plan: ReadPlan, file: BaseFile) -> Iterator[pa.Table]:
+    """The rows of one file that a plan asks for, some at a time.
+
+    Shapes: ``plan.result_schema``; no empty tables.
+    """
+    for rows in _stored_rows(storage, plan, file):
+        completed = _completed(rows, plan, file)
+        if plan.filters is not None:
+            completed = completed.filter(plan.filters)
+        if completed.num_rows:
+            yield completed.select(plan.columns)
+
+
+def _stored_rows(storage: Storage, plan: ReadPlan, file: BaseFile) -> Iterator[pa.Table]:
+    """The needed columns of the row groups that matter, as the file has them."""
+    try:
+        with storage.open_input(file.path) as source:
+            groups = _row_groups(source, plan)
+            if groups == []:
+                return
+            reader = BaseFileReader(source)
+            names = _stored_columns(reader.schema, plan)
+            yield from reader.iter_tables(names, groups, batch_rows=BATCH_ROWS)
+    except MissingFileError as error:
+        raise MissingFileError(
+            f"{storage.absolute(file.path)} is gone: was it cleaned while the table was read? "
+            "Retry to read the table as it is now",
+            where=storage.uri,
+        ) from error
+    except (pa.ArrowInvalid, CorruptTableError) as error:
+        raise CorruptTableError(
+            f"{storage.absolute(file.path)} is not a whole Parquet file: {error}", where=storage.uri
+        ) from error
+    except OSError as error:
+        raise StorageError(
+            f"cannot read {storage.absolute(file.path)}: {error}", where=storage.uri
+        ) from error
+
+
+def _row_groups(source: pa.NativeFile, plan: ReadPlan) -> list[int] | None:
+    """The row groups to read; None for all."""
+    if plan.filters is None or set(plan.filtered) & set(plan.absent):
+        return None
+    return matching_row_groups(source, plan.filters, plan.filtered, plan.schema)
+
+
+def _stored_columns(found: pa.Schema, plan: ReadPlan) -> list[str]:
+    elsewhere = {*plan.from_path, *plan.absent}
+    names = [name for name in plan.needed if name in found.names and name not in elsewhere]
+    # Without any column there would be no rows either, so one is read to count them.
+    return names or [found.names[0]]
+
+
+def _completed(rows: pa.Table, plan: ReadPlan, file: BaseFile) -> pa.Table:
+    """The rows with every needed column, in the types of the plan."""
+    stored = pa.schema([plan.stored.field(name) for name in plan.needed])
+    given = pa.schema([plan.schema.field(name) for name in plan.needed])
+    completed = reconcile(rows, stored)
+    if plan.from_path:
+        for name, value in path_values(file.partition, plan.stored, plan.config).items():
+            position = stored.get_field_index(name)
+            if position >= 0:
+                column = pa.repeat(value, completed.num_rows)
+                completed = completed.set_column(position, stored.field(position), column)
+    return completed if given.equals(stored) else completed.cast(given)
+

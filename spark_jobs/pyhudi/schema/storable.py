@@ -1,0 +1,76 @@
+"""Which Arrow types a Hudi table keeps, and what others become."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pyhudi.errors import SchemaError
+
+_SMALLER = {
+    pa.int8(): pa.int32(),
+    pa.int16(): pa.int32(),
+    pa.uint8(): pa.int32(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+}
+
+
+def storable_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema in the types that a Hudi table keeps; every top-level column nullable.
+
+    Bytes and shorts become ints, timestamps micro- or milliseconds in UTC or without a zone,
+    large, view and dictionary types their plain ones.
+
+    Raises:
+        SchemaError: a column's type has no place in Avro (intervals, unions, times of day).
+    Source: SchemaConverters.toAvroType, Hudi 0.15 and 1.1.
+    """
+    return pa.schema([pa.field(f.name, _storable(f.type, f.name), nullable=True) for f in schema])
+
+
+def _storable(kind: pa.DataType, path: str) -> pa.DataType:
+    if kind in _SMALLER:
+        return _SMALLER[kind]
+    if pa.types.is_dictionary(kind):
+        return _storable(kind.value_type, path)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("ms" if kind.unit == "ms" else "us", "UTC" if kind.tz else None)
+    if pa.types.is_struct(kind):
+        return pa.struct(
+            [field.with_type(_storable(field.type, f"{path}.{field.name}")) for field in kind]
+        )
+    if pa.types.is_map(kind):
+        return pa.map_(
+            _storable(kind.key_type, f"{path}.key"),
+            kind.item_field.with_type(_storable(kind.item_type, f"{path}.value")),
+        )
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        element = kind.value_field
+        return pa.list_(
+            pa.field("element", _storable(element.type, f"{path}.element"), element.nullable)
+        )
+    if _is_plain(kind):
+        return kind
+    raise SchemaError(
+        f"column {path} has the type {kind}, which a Hudi table cannot keep; cast it to another"
+    )
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    tests = (
+        pa.types.is_boolean,
+        pa.types.is_int32,
+        pa.types.is_int64,
+        pa.types.is_float32,
+        pa.types.is_float64,
+        pa.types.is_decimal128,
+        pa.types.is_string,
+        pa.types.is_binary,
+        pa.types.is_date32,
+    )
+    return any(test(kind) for test in tests)

@@ -1,0 +1,158 @@
+"""The main function that every job script shares: argv, request, session, result line, exit code.
+
+Standard output carries the one result line, standard error everything else.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import NoReturn, Protocol, TypeVar
+
+from pyspark.sql import SparkSession
+
+from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult
+from pyhudi.spark.failures import explain
+from pyhudi.spark.session import job_session
+from pyhudi.spark.surroundings import check_surroundings
+
+logger = logging.getLogger(__name__)
+
+EXIT_STOPPED = 128 + signal.SIGTERM
+
+
+R = TypeVar("R", bound="Request")
+
+
+class Request(Protocol):
+    """What every request of ``pyhudi.jobs`` has."""
+
+    @classmethod
+    def from_args(cls: type[R], argv: Sequence[str]) -> R:
+        """The request a command line asks for."""
+        ...
+
+    @property
+    def base_path(self) -> str:
+        """Folder or URI of the table."""
+        ...
+
+    @property
+    def result_path(self) -> str | None:
+        """Local file for the result."""
+        ...
+
+    @property
+    def verbose(self) -> bool:
+        """Whether to show Spark's log and stack traces."""
+        ...
+
+
+JobFunction = Callable[[SparkSession, R], JobResult]
+
+
+def run_job(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
+    """Run one job and answer with the code to exit with.
+
+    Guarantees: 0 after the result line is out; 2 when the request is wrong, 3 when another writer
+    won, 4 when the surroundings failed, each with one line after ``PYHUDI_FAILED`` on standard
+    error; 143 when stopped by SIGTERM. Stack traces only with ``--verbose`` or PYHUDI_TRACEBACK=1.
+    """
+    verbose = "--verbose" in argv or bool(os.environ.get("PYHUDI_TRACEBACK"))
+    _log_to_stderr(verbose=verbose)
+    previous = signal.signal(signal.SIGTERM, _stop)
+    try:
+        return _run(argv, request_type, function)
+    except Exception as error:  # noqa: BLE001 - the process ends here, and ends with a code
+        return _fail(error, verbose=verbose)
+    except _Stopped:
+        _say(
+            "stopped by SIGTERM before the commit was complete or just after; the next run looks "
+            "at the timeline and rolls back what is unfinished"
+        )
+        return EXIT_STOPPED
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+class _Stopped(BaseException):
+    """SIGTERM came; not an Exception, so that no handler on the way takes it for a fault."""
+
+
+def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped
+
+
+def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
+    started = time.perf_counter()
+    request = request_type.from_args(argv)
+    check_surroundings()
+    name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
+    with job_session(name, verbose=request.verbose) as session:
+        logger.info(
+            "Spark %s on %s is up after %.1f s",
+            session.version,
+            session.sparkContext.master,
+            time.perf_counter() - started,
+        )
+        result = function(session, request)
+        _publish(result, request.result_path)
+    logger.info(
+        "%s %s at instant %s after %.1f s",
+        result.table,
+        result.status,
+        result.instant,
+        time.perf_counter() - started,
+    )
+    return 0
+
+
+def _publish(result: JobResult, result_path: str | None) -> None:
+    text = result.to_json()
+    if result_path:
+        try:
+            _write_at_once(result_path, text)
+        except OSError as error:
+            # The commit stands whatever becomes of this file, and the line below says the same.
+            logger.warning("cannot write the result to %s: %s", result_path, error)
+    print(f"{RESULT_MARKER}{text}", flush=True)
+
+
+def _write_at_once(path: str, text: str) -> None:
+    folder = os.path.dirname(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+def _fail(error: Exception, *, verbose: bool) -> int:
+    explained = explain(error)
+    if verbose:
+        traceback.print_exception(error)
+    _say(f"{type(explained).__name__}: {explained}")
+    return explained.exit_code
+
+
+def _say(message: str) -> None:
+    line = " ".join(part.strip() for part in message.splitlines() if part.strip())
+    print(f"{FAILURE_MARKER}{line}", file=sys.stderr, flush=True)
+
+
+def _log_to_stderr(*, verbose: bool) -> None:
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        datefmt="%H:%M:%S",
+    )
+    logging.getLogger("pyhudi").setLevel(logging.DEBUG if verbose else logging.INFO)
+    # py4j reports a JVM that was killed as an error of its own, with a stack trace.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)

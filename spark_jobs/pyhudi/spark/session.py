@@ -1,0 +1,89 @@
+"""One SparkSession for a job; nothing else decides Spark's settings."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+# Each is set only where neither spark-submit nor a properties file has it.
+ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Fewer and larger batches: every batch that crosses to a Python worker has a fixed cost.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.ui.showConsoleProgress": "false",
+}
+LOCAL_ONLY = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+@contextlib.contextmanager
+def job_session(name: str, *, verbose: bool = False) -> Iterator[SparkSession]:
+    """A session with the settings of the submission, ours where it says nothing.
+
+    Without a master Spark takes ``local[*]``. A session that is already active is used as it is and
+    left running.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    # Spark logs every failed task with its stack trace; the job says once what went wrong.
+    session = _start(name, log_level="WARN" if verbose else "OFF")
+    try:
+        yield session
+    finally:
+        # The JVM may be gone already, killed with the task that started it.
+        with contextlib.suppress(Py4JError, OSError):
+            session.stop()
+
+
+def missing_settings(given: SparkConf, name: str, log_level: str) -> dict[str, str]:
+    """The settings to add to those that were given."""
+    wanted = ALWAYS | {"spark.log.level": log_level}
+    if is_local(given):
+        wanted |= LOCAL_ONLY
+    missing = {key: value for key, value in wanted.items() if not given.contains(key)}
+    if given.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
+        missing["spark.app.name"] = name
+    return missing
+
+
+def is_local(given: SparkConf) -> bool:
+    """Whether driver and executors are one process on this machine."""
+    master = given.get("spark.master", "local[*]") or "local[*]"
+    return master == "local" or master.startswith("local[")
+
+
+def _start(name: str, log_level: str) -> SparkSession:
+    # Only the gateway knows what spark-submit was given, so it starts before the session does.
+    SparkContext._ensure_initialized()
+    given = SparkConf()
+    if is_local(given):
+        # Workers would otherwise take python3 from PATH, which need not have pyarrow.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        _say_memory(given)
+    builder = SparkSession.builder
+    for key, value in missing_settings(given, name, log_level).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _say_memory(given: SparkConf) -> None:
+    if not given.contains("spark.driver.memory"):
+        logger.info(
+            "Spark runs in this process with its default of 1 GB for the JVM; "
+            "raise it with --driver-memory for large sources"
+        )

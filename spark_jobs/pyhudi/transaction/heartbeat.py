@@ -1,0 +1,112 @@
+"""The sign of life of a writer.
+
+Source: HoodieHeartbeatClient, Hudi 0.15 and 1.1: a file ``.hoodie/.heartbeat/<instant>`` whose
+modification time is renewed at each interval and which is gone when the write has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from types import TracebackType
+
+from pyhudi.config.write import HeartbeatConfig
+from pyhudi.errors import StorageError
+from pyhudi.storage.storage import Storage
+
+_FOLDER = ".hoodie/.heartbeat"
+_log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """Keeps one instant's heartbeat fresh from a thread, between entering and leaving.
+
+    The file's text names host and process, which Hudi leaves empty and does not read: a writer
+    that died on this very machine is known to be dead at once.
+    """
+
+    def __init__(self, storage: Storage, instant: str, config: HeartbeatConfig) -> None:
+        self._storage, self._path = storage, _path(instant)
+        self._interval_s = config.interval_ms / 1000
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._write()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        try:
+            self._storage.delete(self._path)
+        except StorageError as failure:
+            # The write has ended either way; a stale heartbeat only expires later.
+            _log.warning("the heartbeat stays behind until it expires: %s", failure)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            try:
+                self._write()
+            except StorageError as failure:
+                _log.warning("heartbeat not renewed: %s", failure)
+
+    def _write(self) -> None:
+        self._storage.put(self._path, _owner())
+
+
+def sign(storage: Storage, instant: str) -> None:
+    """Give an instant that is about to be requested its first sign of life."""
+    storage.put(_path(instant), _owner())
+
+
+def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatConfig) -> bool:
+    """Whether the writer of a pending instant still lives.
+
+    No heartbeat file means no: Hudi's single writers keep none and roll back whatever is pending
+    (failed-writes policy EAGER).
+    """
+    status = storage.status(_path(instant))
+    if status is None:
+        return False
+    expired = now_ms - status.modified_ms > config.interval_ms * config.tolerable_misses
+    return not expired and not _died_here(storage.read(_path(instant)))
+
+
+def _died_here(text: bytes) -> bool:
+    try:
+        owner = json.loads(text)
+        host, pid = owner["host"], int(owner["pid"])
+    except (ValueError, KeyError, TypeError):
+        return False
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def forget(storage: Storage, instant: str) -> None:
+    """Remove the heartbeat of a writer that is known to be dead."""
+    storage.delete(_path(instant))
+
+
+def _owner() -> bytes:
+    return json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode()
+
+
+def _path(instant: str) -> str:
+    return f"{_FOLDER}/{instant}"

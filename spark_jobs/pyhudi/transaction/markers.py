@@ -1,0 +1,99 @@
+"""Markers: what the attempts of a write may have left in the table.
+
+Before a task makes a data file it leaves an empty marker with the file's name; whoever finishes
+or undoes the write compares the markers with the files that count.
+
+Source: DirectWriteMarkers and TimelineServerBasedWriteMarkers, Hudi 0.15 and 1.1. Those of other
+writers may be of the second kind, text lists in ``MARKERS<n>``; both are read, the first is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.errors import AlreadyExistsError
+from pyhudi.storage.storage import FileStatus, Storage
+
+_TEMP = ".hoodie/.temp"
+_SEPARATOR = ".marker."
+_LIST_PREFIX = "MARKERS"
+_LIST_TYPE = "MARKERS.type"
+
+
+class MarkerType(Enum):
+    """What the task is about to do with the file."""
+
+    CREATE = "CREATE"
+    MERGE = "MERGE"
+    APPEND = "APPEND"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedFile:
+    """A data file, relative to the table, that an attempt may have made."""
+
+    path: str
+    kind: MarkerType
+
+
+def marker_folder(instant: str) -> str:
+    """The folder of an instant's markers."""
+    return f"{_TEMP}/{instant}"
+
+
+def leave_marker(storage: Storage, instant: str, path: str, kind: MarkerType) -> None:
+    """Say that the file at ``path`` is about to be made by the write at ``instant``."""
+    with contextlib.suppress(AlreadyExistsError):
+        storage.create(f"{marker_folder(instant)}/{path}{_SEPARATOR}{kind.value}", b"")
+
+
+def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
+    """Every marker of an instant, of either kind."""
+    root = marker_folder(instant)
+    found = []
+    for status in _files_below(storage, root):
+        relative = status.path[len(root) + 1 :]
+        if relative.startswith(_LIST_PREFIX) and relative != _LIST_TYPE:
+            lines = storage.read(status.path).decode("utf-8").splitlines()
+            found.extend(_parse(line) for line in lines if _SEPARATOR in line)
+        elif _SEPARATOR in relative:
+            found.append(_parse(relative))
+    return tuple(sorted(set(found), key=lambda marked: marked.path))
+
+
+def delete_strays(storage: Storage, instant: str, committed: Collection[str]) -> tuple[str, ...]:
+    """Delete the files of attempts that do not count: retried and speculative ones.
+
+    Guarantees: every file an attempt may have made is in ``committed`` or gone afterwards; to be
+    called before the commit point, so that no reader ever sees two versions of one file.
+    Source: HoodieTable.reconcileAgainstMarkers, Hudi 0.15.
+    """
+    strays = tuple(
+        marked.path
+        for marked in read_markers(storage, instant)
+        if marked.kind is not MarkerType.APPEND and marked.path not in committed
+    )
+    for path in strays:
+        storage.delete(path)
+    return strays
+
+
+def delete_markers(storage: Storage, instant: str) -> None:
+    """Forget an instant's markers."""
+    storage.delete_dir(marker_folder(instant))
+
+
+def _parse(text: str) -> MarkedFile:
+    path, _, kind = text.rpartition(_SEPARATOR)
+    return MarkedFile(path=path, kind=MarkerType(kind.strip()))
+
+
+def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:
+    for status in storage.list(folder):
+        if status.is_dir:
+            yield from _files_below(storage, status.path)
+        elif not status.name.endswith(".crc"):
+            yield status

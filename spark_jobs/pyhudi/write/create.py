@@ -1,0 +1,157 @@
+"""New file groups."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+import pyarrow as pa
+
+from pyhudi.actions.commit import WriteStat
+from pyhudi.errors import InvariantError
+from pyhudi.write.handle import BaseFileHandle
+from pyhudi.write.incoming import IncomingRows
+from pyhudi.write.job import TaskIdentity, WriteJob
+
+SLICE_ROWS = 65_536
+# An open file holds the encoded pages of a row group, some tens of MB at most.
+MOST_OPEN = 32
+
+
+class FileGroupWriter:
+    """Writes rows of one partition to as many new base files as their size asks for.
+
+    File ids are ``<prefix>-0``, ``<prefix>-1`` and so on.
+
+    Source: HoodieLazyInsertIterable and CopyOnWriteInsertHandler, Hudi 0.15 (the next file opens
+    when the last one has reached ``hoodie.parquet.max.file.size``).
+    """
+
+    def __init__(
+        self, job: WriteJob, task: TaskIdentity, *, partition: str, file_id_prefix: str
+    ) -> None:
+        self._job, self._task, self._partition = job, task, partition
+        self._prefix, self._next = file_id_prefix, 0
+        self._handle: BaseFileHandle | None = None
+        self.stats: list[WriteStat] = []
+
+    def __enter__(self) -> FileGroupWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._finish()
+        elif self._handle is not None:
+            self._handle.__exit__(kind, error, trace)
+
+    def write(self, rows: pa.Table) -> None:
+        """Write rows; a file that has reached its size is finished and the next one opened.
+
+        Shapes: the record key first, then the table's data columns.
+        """
+        for start in range(0, rows.num_rows, SLICE_ROWS):
+            handle = self._open()
+            part = rows.slice(start, SLICE_ROWS)
+            handle.write_new(part)
+            handle.counts.inserted += part.num_rows
+            if handle.size_bytes >= self._job.max_file_size_bytes:
+                self._finish()
+
+    def _open(self) -> BaseFileHandle:
+        if self._handle is None:
+            file_id = f"{self._prefix}-{self._next}"
+            self._next += 1
+            self._handle = BaseFileHandle(
+                self._job, self._task, partition=self._partition, file_id=file_id, previous=None
+            ).__enter__()
+        return self._handle
+
+    def _finish(self) -> None:
+        if self._handle is None:
+            return
+        handle, self._handle = self._handle, None
+        handle.__exit__(None, None, None)
+        if handle.stat is None:
+            raise InvariantError(f"{handle.path} was closed without statistics")
+        self.stats.append(handle.stat)
+
+
+class PartitionedWriter:
+    """Writes rows of many partitions as they come, a file group a partition.
+
+    At most ``MOST_OPEN`` files are open: one more closes the one that was used longest ago, and
+    rows that come for it later open another file group. Rows sorted by partition path never pay
+    for that.
+
+    Source: BulkInsertDataInternalWriterHelper, Hudi 0.15 (which keeps every file open).
+    """
+
+    def __init__(
+        self, job: WriteJob, task: TaskIdentity, *, new_file_id_prefix: Callable[[], str]
+    ) -> None:
+        self._job, self._task, self._new_prefix = job, task, new_file_id_prefix
+        self._open: OrderedDict[str, FileGroupWriter] = OrderedDict()
+        self.stats: list[WriteStat] = []
+
+    def __enter__(self) -> PartitionedWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        while self._open:
+            self._close(self._open.popitem(last=False)[1], kind, error, trace)
+
+    def write(self, partition: str, rows: pa.Table) -> None:
+        """Write rows of one partition.
+
+        Shapes: the record key first, then the table's data columns.
+        """
+        writer = self._open.get(partition)
+        if writer is None:
+            if len(self._open) >= MOST_OPEN:
+                self._close(self._open.popitem(last=False)[1], None, None, None)
+            writer = FileGroupWriter(
+                self._job, self._task, partition=partition, file_id_prefix=self._new_prefix()
+            )
+            self._open[partition] = writer
+        self._open.move_to_end(partition)
+        writer.write(rows)
+
+    def _close(
+        self,
+        writer: FileGroupWriter,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        writer.__exit__(kind, error, trace)
+        self.stats.extend(writer.stats)
+
+
+def create_files(
+    job: WriteJob, task: TaskIdentity, *, partition: str, file_id: str, rows: pa.Table
+) -> Iterable[WriteStat]:
+    """Write the rows of an insert bucket to a new file group; more than one if they outgrow it.
+
+    Shapes: ``rows`` has the record key first, then the table's data columns.
+    """
+    incoming = IncomingRows.gather(rows, job)
+    kept = incoming.rows
+    if incoming.is_delete is not None:
+        kept = kept.filter(pa.array(~incoming.is_delete))
+    writer = FileGroupWriter(
+        job, task, partition=partition, file_id_prefix=file_id.rpartition("-")[0]
+    )
+    with writer:
+        writer.write(kept)
+    return writer.stats

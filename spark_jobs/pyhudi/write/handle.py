@@ -1,0 +1,157 @@
+"""One base file while it is written."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.actions.commit import WriteStat
+from pyhudi.basefile.parquet import BaseFileWriter
+from pyhudi.filegroup.names import base_file_name
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.schema.metafields import (
+    COMMIT_SEQNO,
+    COMMIT_TIME,
+    FILE_NAME,
+    META_FIELDS,
+    PARTITION_PATH,
+    RECORD_KEY,
+)
+from pyhudi.transaction.markers import MarkerType, leave_marker
+from pyhudi.write.job import TaskIdentity, WriteJob
+from pyhudi.write.partition import ensure_partition
+
+
+@dataclass(slots=True)
+class RowCounts:
+    """What became of the rows of one file."""
+
+    kept: int = 0
+    updated: int = 0
+    inserted: int = 0
+    deleted: int = 0
+
+
+class BaseFileHandle:
+    """Writes one base file of a file group: marker first, then rows, then its statistics.
+
+    Leaving the context normally finishes the file and fills ``stat``; leaving it by an error
+    closes and deletes what was written.
+
+    Guarantees: nothing here is visible to readers before the instant completes; a crash leaves the
+    marker, by which the file is found and deleted.
+    Source: HoodieCreateHandle and HoodieMergeHandle, Hudi 0.15 and 1.1 (order of steps, meta
+    columns, statistics).
+    """
+
+    def __init__(
+        self,
+        job: WriteJob,
+        task: TaskIdentity,
+        *,
+        partition: str,
+        file_id: str,
+        previous: BaseFile | None,
+    ) -> None:
+        self._job, self._task = job, task
+        self._partition, self._file_id, self._previous = partition, file_id, previous
+        self.name = base_file_name(file_id, task.write_token, job.instant)
+        self.path = f"{partition}/{self.name}" if partition else self.name
+        self.counts = RowCounts()
+        self.stat: WriteStat | None = None
+        self._started = time.perf_counter()
+        self._rows_made = 0
+
+    def __enter__(self) -> BaseFileHandle:
+        job = self._job
+        ensure_partition(job.storage, self._partition, job.instant)
+        kind = MarkerType.CREATE if self._previous is None else MarkerType.MERGE
+        leave_marker(job.storage, job.instant, self.path, kind)
+        self._sink = job.storage.open_output(self.path)
+        self._writer = BaseFileWriter(
+            self._sink, job.schema, job.avro_schema, job.parquet, job.bloom
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            with suppress(OSError, pa.ArrowException):
+                self._writer.abandon()
+            self._job.storage.delete(self.path)
+            return
+        self._writer.close()
+        self.stat = self._statistics()
+
+    @property
+    def size_bytes(self) -> int:
+        """About how large the file would be if it were closed now."""
+        return self._writer.estimated_size
+
+    def write_kept(self, rows: pa.Table) -> None:
+        """Write rows of the previous version as they are; only their file name is renewed.
+
+        Shapes: the table's schema, meta columns included.
+        """
+        position = rows.schema.get_field_index(FILE_NAME)
+        renamed = rows.set_column(position, FILE_NAME, _constant(self.name, rows.num_rows))
+        self._writer.write(renamed)
+        self.counts.kept += rows.num_rows
+
+    def write_new(self, rows: pa.Table) -> None:
+        """Write rows of this instant with meta columns of their own.
+
+        Shapes: the record key first, then the table's data columns.
+        """
+        count, first = rows.num_rows, self._rows_made
+        prefix = f"{self._job.instant}_{self._task.partition_id}"
+        numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
+        meta = {
+            COMMIT_TIME: _constant(self._job.instant, count),
+            COMMIT_SEQNO: pc.binary_join_element_wise(prefix, numbers, "_"),
+            RECORD_KEY: rows.column(RECORD_KEY),
+            PARTITION_PATH: _constant(self._partition, count),
+            FILE_NAME: _constant(self.name, count),
+        }
+        columns = [
+            meta[name] if name in META_FIELDS else rows.column(name)
+            for name in self._job.schema.names
+        ]
+        self._writer.write(pa.table(columns, names=self._job.schema.names))
+        self._rows_made += count
+
+    def _statistics(self) -> WriteStat:
+        counts = self.counts
+        milliseconds = int((time.perf_counter() - self._started) * 1000)
+        size = self._writer.bytes_written
+        is_new = self._previous is None
+        return WriteStat(
+            file_id=self._file_id,
+            path=self.path,
+            prev_commit="null" if self._previous is None else self._previous.instant,
+            num_writes=counts.kept + counts.updated + counts.inserted,
+            num_deletes=counts.deleted,
+            num_update_writes=counts.updated,
+            num_inserts=counts.inserted,
+            total_write_bytes=size,
+            partition_path=self._partition,
+            file_size_bytes=size,
+            total_upsert_time=0 if is_new else milliseconds,
+            total_create_time=milliseconds if is_new else 0,
+        )
+
+
+def _constant(text: str, count: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(count, dtype=np.int32)), pa.array([text], pa.string())
+    )

@@ -1,0 +1,15 @@
+"""Write rows into a Hudi table: upsert, insert, bulk_insert or delete; ``--help`` lists the flags.
+
+Runs with ``spark-submit`` or plain ``python``, from a checkout and from the installed wheel.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyhudi.jobs import UpsertRequest
+from pyhudi.spark.job import run_job
+from pyhudi.spark.upsert import run_upsert
+
+if __name__ == "__main__":
+    sys.exit(run_job(sys.argv[1:], UpsertRequest, run_upsert))

@@ -1,0 +1,31 @@
+"""The example DAGs as Airflow parses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+
+DAGS = Path(__file__).resolve().parents[2] / "dags"
+
+
+@pytest.fixture(scope="module")
+def bag() -> DagBag:
+    return DagBag(dag_folder=str(DAGS))
+
+
+def test_every_dag_imports_clean(bag: DagBag) -> None:
+    assert bag.import_errors == {}
+    assert sorted(bag.dags) == ["flights"]
+
+
+def test_the_flights_have_a_month_as_their_interval(bag: DagBag) -> None:
+    timetable = bag.dags["flights"].timetable
+    assert type(timetable).__name__ == "CronDataIntervalTimetable"
+
+
+def test_the_flights_are_landed_written_awaited_and_reported(bag: DagBag) -> None:
+    dag = bag.dags["flights"]
+    order = {task.task_id: task.downstream_task_ids for task in dag.tasks}
+    assert order == {"land": {"upsert"}, "upsert": {"wait"}, "wait": {"report"}, "report": set()}

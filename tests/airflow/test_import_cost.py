@@ -1,0 +1,37 @@
+"""What a scheduler pays for parsing a DAG that uses the provider."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("fastavro", "numpy", "pandas", "pyarrow", "pyspark")
+MODULES = (
+    "airflow_provider_pyhudi.operators.upsert",
+    "airflow_provider_pyhudi.sensors.instant",
+    "airflow_provider_pyhudi.triggers.timeline",
+    "airflow_provider_pyhudi.hooks.table",
+    "airflow_provider_pyhudi.provider_info",
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    # Airflow itself may load some of them one day; only what we add on top is ours.
+    script = (
+        "import sys, airflow.sdk, airflow.triggers.base\n"
+        "import airflow.providers.apache.spark.operators.spark_submit\n"
+        "before = set(sys.modules)\n"
+        f"import {module}\n"
+        f"print(sorted(set({HEAVY!r}) & (set(sys.modules) - before)))"
+    )
+    paths = [path for path in sys.path if path]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}\n{script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,184 @@
+"""The sensor in all its modes, and its trigger, on a timeline in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk._shared.module_loading import import_string
+from airflow.sdk.exceptions import AirflowRescheduleException, TaskDeferred
+
+from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError
+from airflow_provider_pyhudi.sensors.instant import PyhudiInstantSensor
+from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
+from tests.support.airflow import task_context, timeline_folder
+
+FIRST, SECOND, THIRD = "20260101000000000", "20260102000000000", "20260103000000000"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    return timeline_folder(
+        tmp_path / "flights",
+        f"{FIRST}.commit.requested",
+        f"{FIRST}.inflight",
+        f"{FIRST}.commit",
+        f"{SECOND}.replacecommit.requested",
+        f"{SECOND}.replacecommit",
+        f"{THIRD}.commit.requested",
+        f"{THIRD}.inflight",
+    )
+
+
+def complete(table: str, name: str) -> None:
+    (Path(table) / ".hoodie" / name).write_text("{}", encoding="utf-8")
+
+
+def sensor(table: str, **settings: Any) -> PyhudiInstantSensor:
+    given = {"task_id": "wait", "base_path": table, "poke_interval": 0.01, "timeout": 5}
+    return PyhudiInstantSensor(**(given | settings))
+
+
+def wait(table: str, **settings: Any) -> Any:
+    task = sensor(table, **settings)
+    return task.execute(task_context(task))
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        pytest.param({}, SECOND, id="the newest completed one"),
+        pytest.param({"after": FIRST}, SECOND, id="one after another"),
+        pytest.param({"after": "2026-01-01 12:00:00"}, SECOND, id="one after a date and time"),
+        pytest.param({"after": ""}, SECOND, id="an empty text is no condition"),
+        pytest.param({"instant": FIRST}, FIRST, id="exactly this one"),
+        pytest.param({"actions": ["commit"]}, FIRST, id="one of these actions"),
+    ],
+)
+def test_the_instant_that_fits_is_returned(table: str, condition: Any, found: str) -> None:
+    assert wait(table, **condition) == found
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param({"after": SECOND}, id="after the newest"),
+        pytest.param({"instant": THIRD}, id="not completed yet"),
+        pytest.param({"actions": ["deltacommit"]}, id="no such action"),
+    ],
+)
+def test_an_instant_that_is_not_there_is_waited_for(table: str, condition: Any) -> None:
+    with pytest.raises(AirflowRescheduleException):
+        wait(table, mode="reschedule", **reschedulable(condition))
+
+
+def reschedulable(condition: dict[str, Any]) -> dict[str, Any]:
+    return condition | {"poke_interval": 60}
+
+
+@pytest.fixture(autouse=True)
+def _no_reschedules_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., dict[str, Any]] = task_context
+
+    def with_reschedules(task: Any, **settings: Any) -> dict[str, Any]:
+        context = real(task, **settings)
+        context["ti"].get_first_reschedule_date = lambda _: None
+        return context
+
+    monkeypatch.setitem(globals(), "task_context", with_reschedules)
+
+
+def test_poke_mode_sees_the_commit_when_it_lands(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: complete(table, f"{THIRD}.commit"))
+    assert wait(table, instant=THIRD) == THIRD
+
+
+def test_a_table_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(AirflowRescheduleException):
+        wait(str(tmp_path / "later"), mode="reschedule", poke_interval=60)
+
+
+def test_deferrable_mode_looks_once_before_it_defers(table: str) -> None:
+    assert wait(table, deferrable=True) == SECOND
+
+
+def test_deferrable_mode_gives_the_worker_back(table: str) -> None:
+    with pytest.raises(TaskDeferred) as deferred:
+        wait(table, deferrable=True, instant=THIRD)
+    assert deferred.value.method_name == "execute_complete"
+    trigger = deferred.value.trigger
+    complete(table, f"{THIRD}.commit")
+    event = first_event(trigger)
+    task = sensor(table)
+    assert task.execute_complete(task_context(task), event) == THIRD
+
+
+def first_event(trigger: PyhudiInstantTrigger) -> dict[str, Any]:
+    async def first() -> dict[str, Any]:
+        async for event in trigger.run():
+            payload: dict[str, Any] = event.payload
+            return payload
+        raise AssertionError("the trigger ended without an event")
+
+    return asyncio.run(asyncio.wait_for(first(), timeout=10))
+
+
+def test_the_trigger_waits_for_the_commit(table: str) -> None:
+    trigger = make_trigger(table, instant=THIRD)
+
+    async def land_and_wait() -> Any:
+        async def land() -> None:
+            await asyncio.sleep(0.05)
+            complete(table, f"{THIRD}.commit")
+
+        landing = asyncio.create_task(land())
+        event = await anext(trigger.run())
+        await landing
+        return event.payload
+
+    assert asyncio.run(land_and_wait()) == {"status": "found", "instant": THIRD}
+
+
+def make_trigger(table: str, **settings: Any) -> PyhudiInstantTrigger:
+    given: dict[str, Any] = {
+        "base_path": table,
+        "instant": None,
+        "after": None,
+        "actions": ["commit"],
+        "storage_options": {"region": "x"},
+        "pyhudi_conn_id": None,
+        "poke_interval": 0.01,
+    }
+    return PyhudiInstantTrigger(**(given | settings))
+
+
+def test_the_trigger_survives_serialisation(table: str) -> None:
+    trigger = make_trigger(table, after=FIRST)
+    path, arguments = trigger.serialize()
+    again = import_string(path)(**json.loads(json.dumps(arguments)))
+    assert again.serialize() == trigger.serialize()
+
+
+def test_a_wrong_instant_fails_without_a_retry(table: str) -> None:
+    with pytest.raises(PyhudiRequestError, match="yesterday"):
+        wait(table, after="yesterday")
+
+
+def test_the_trigger_reports_what_went_wrong(table: str) -> None:
+    event = first_event(make_trigger(table, after="yesterday"))
+    task = sensor(table)
+    with pytest.raises(PyhudiRequestError, match="yesterday"):
+        task.execute_complete(task_context(task), event)
+
+
+def test_a_failure_of_the_storage_can_be_retried(table: str) -> None:
+    task = sensor(table)
+    event = {"status": "failed", "message": "no network", "retryable": True}
+    with pytest.raises(PyhudiEnvironmentError, match="no network"):
+        task.execute_complete(task_context(task), event)

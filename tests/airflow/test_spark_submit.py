@@ -1,0 +1,137 @@
+"""How a job reaches Spark: master, binary, exit codes."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators import spark_submit as parent
+
+from airflow_provider_pyhudi.exceptions import (
+    PyhudiConflictError,
+    PyhudiEnvironmentError,
+    PyhudiRequestError,
+)
+from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
+from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+
+CLUSTER = '{"conn_type": "spark", "host": "spark://m", "port": 7077}'
+
+
+def master(hook: PyhudiSparkSubmitHook) -> str:
+    return str(hook._connection["master"])
+
+
+def test_without_a_connection_spark_runs_on_this_machine() -> None:
+    hook = PyhudiSparkSubmitHook()
+    assert master(hook) == "local[*]"
+    assert hook._connection["deploy_mode"] == "client"
+
+
+def test_spark_default_is_taken_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
+    assert master(PyhudiSparkSubmitHook()) == "spark://m:7077"
+
+
+def test_a_named_connection_that_is_missing_is_named_in_the_error() -> None:
+    with pytest.raises(PyhudiRequestError, match="no Spark connection 'my_cluster'"):
+        PyhudiSparkSubmitHook(conn_id="my_cluster")
+
+
+def test_cluster_mode_without_a_cluster_is_refused() -> None:
+    with pytest.raises(PyhudiRequestError, match="needs a cluster"):
+        PyhudiSparkSubmitHook(deploy_mode="cluster")
+
+
+def test_on_this_machine_the_binary_beside_python_is_taken() -> None:
+    expected = Path(sys.executable).parent / "spark-submit"
+    assert PyhudiSparkSubmitHook()._get_spark_binary_path() == [str(expected)]
+
+
+def test_a_cluster_is_reached_by_the_binary_on_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    binary = executable(tmp_path / "spark-submit", "exit 0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
+    assert PyhudiSparkSubmitHook()._get_spark_binary_path() == [binary]
+
+
+def test_a_missing_binary_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(PyhudiEnvironmentError, match="pip install pyspark"):
+        PyhudiSparkSubmitHook()
+
+
+def test_every_parameter_of_the_parent_hook_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: dict[str, dict[str, Any]] = {}
+    monkeypatch.setattr(parent, "SparkSubmitHook", lambda **given: passed.update(parent=given))
+    monkeypatch.setattr(
+        "airflow_provider_pyhudi.operators.job.PyhudiSparkSubmitHook",
+        lambda **given: passed.update(ours=given),
+    )
+    settings: dict[str, Any] = {
+        "conf": {"spark.x": "1"},
+        "archives": "a.zip",
+        "driver_memory": "3g",
+        "executor_cores": 4,
+        "num_executors": 5,
+        "yarn_queue": "q",
+        "deploy_mode": "client",
+        "env_vars": {"A": "b"},
+        "principal": "p",
+        "post_submit_commands": ["true"],
+        "name": "n",
+        "conn_id": "c",
+    }
+    task = PyhudiUpsertOperator(task_id="t", base_path="/t", source="/s", **settings)
+    task._get_hook()
+    parent.SparkSubmitOperator._get_hook(task)
+    assert passed["ours"] == passed["parent"]
+    names = set(inspect.signature(SparkSubmitHook.__init__).parameters) - {"self"}
+    assert set(passed["ours"]) == names
+
+
+def executable(path: Path, body: str) -> str:
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        pytest.param(2, PyhudiRequestError, id="the request is wrong"),
+        pytest.param(3, PyhudiConflictError, id="another writer won"),
+        pytest.param(4, PyhudiEnvironmentError, id="the surroundings failed"),
+        pytest.param(1, PyhudiEnvironmentError, id="spark-submit itself failed"),
+    ],
+)
+def test_the_exit_code_of_the_job_decides_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, error: type[Exception]
+) -> None:
+    body = f"echo 'PYHUDI_FAILED SomeError: why it failed' >&2; exit {code}"
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    executable(tmp_path / "spark-submit", body)
+    hook = PyhudiSparkSubmitHook()
+    with pytest.raises(error) as caught:
+        hook.submit("upsert.py")
+    assert str(caught.value) == "SomeError: why it failed"
+
+
+def test_a_machine_without_java_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    executable(tmp_path / "spark-submit", "echo 'JAVA_HOME is not set' >&2; exit 1")
+    with pytest.raises(PyhudiEnvironmentError, match="Java 17 or 21"):
+        PyhudiSparkSubmitHook().submit("upsert.py")

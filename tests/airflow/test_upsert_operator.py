@@ -1,0 +1,231 @@
+"""From the arguments in a DAG to a command, and from the job's result to XCom."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import DAG, Asset
+
+from airflow_provider_pyhudi.bundle import job_script
+from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
+from airflow_provider_pyhudi.stamp import idempotency_key
+from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from pyhudi.jobs import JobResult, UpsertRequest
+from tests.support.airflow import task_context
+
+COMMITTED = JobResult(
+    status="committed",
+    operation="upsert",
+    table="flights",
+    base_path="/data/flights",
+    instant="20260102030405678",
+    records={"inserted": 3, "updated": 1, "deleted": 0, "failed": 0},
+    partitions=("EWR", "JFK"),
+)
+
+
+def make(**settings: Any) -> PyhudiUpsertOperator:
+    given: dict[str, Any] = {
+        "task_id": "upsert",
+        "base_path": "/data/flights",
+        "source": "/landing/2013-02",
+        "table_name": "flights",
+    }
+    with DAG("flights", start_date=datetime(2013, 1, 1, tzinfo=timezone.utc)):
+        return PyhudiUpsertOperator(**(given | settings))
+
+
+class Submissions(list[list[str]]):
+    """Commands that would have run; each ends with the given result."""
+
+    def __init__(self, result: JobResult | None) -> None:
+        super().__init__()
+        self.result = result
+
+    def submit(self, hook: PyhudiSparkSubmitHook, application: str = "", **_: Any) -> None:
+        self.append(hook._build_spark_submit_command(application))
+        path = UpsertRequest.from_args(hook._application_args or []).result_path
+        if path and self.result:
+            Path(path).write_text(self.result.to_json(), encoding="utf-8")
+
+
+@pytest.fixture
+def submissions(monkeypatch: pytest.MonkeyPatch) -> Submissions:
+    caught = Submissions(COMMITTED)
+    monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", lambda *a, **k: caught.submit(*a, **k))
+    return caught
+
+
+@pytest.fixture
+def landed(monkeypatch: pytest.MonkeyPatch) -> dict[str, JobResult]:
+    """What the timeline holds, by idempotency key."""
+    commits: dict[str, JobResult] = {}
+    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key: commits.get(key))
+    return commits
+
+
+def test_the_command_is_exactly_this(submissions: Submissions, landed: Any) -> None:
+    task = make(
+        record_key=["carrier", "flight"],
+        partition_path="origin",
+        ordering_field="updated_at",
+        operation="insert",
+        hoodie_conf={"hoodie.parquet.max.file.size": 1000},
+        commit_metadata={"team": "ops"},
+        driver_memory="2g",
+    )
+    context = task_context(task)
+    task.execute(context)
+    (command,) = submissions
+    binary = str(Path(sys.executable).parent / "spark-submit")
+    head = [binary, "--master", "local[*]", "--driver-memory", "2g", "--name", "flights.upsert"]
+    assert command[: len(head) + 3] == [*head, "--deploy-mode", "client", job_script("upsert")]
+    request = UpsertRequest.from_args(command[len(head) + 3 :])
+    assert request.idempotency_key == idempotency_key(context)
+    assert request.commit_metadata["team"] == "ops"
+    assert request.commit_metadata["airflow.task_id"] == "upsert"
+    assert command[len(head) + 3 :][:18] == [
+        *("--base-path", "/data/flights"),
+        *("--source", "/landing/2013-02"),
+        *("--table-name", "flights"),
+        *("--operation", "insert"),
+        *("--record-key", "carrier,flight"),
+        *("--partition-path", "origin"),
+        *("--ordering-field", "updated_at"),
+        *("--source-format", "parquet"),
+        *("--hoodie-conf", "hoodie.parquet.max.file.size=1000"),
+    ]
+
+
+def test_the_result_is_returned(submissions: Submissions, landed: Any) -> None:
+    task = make()
+    returned = task.execute(task_context(task))
+    assert returned["instant"] == "20260102030405678"
+    assert returned["records"]["inserted"] == 3
+    assert returned["partition_count"] == 2
+
+
+def test_a_retry_whose_commit_landed_submits_nothing(
+    submissions: Submissions, landed: dict[str, JobResult]
+) -> None:
+    task = make(retries=2)
+    first = task_context(task, try_number=1)
+    earlier = JobResult.from_json(COMMITTED.to_json().replace("committed", "already_committed", 1))
+    landed[idempotency_key(first)] = earlier
+    returned = task.execute(task_context(task, try_number=2))
+    assert returned["status"] == "already_committed"
+    assert submissions == []
+
+
+def test_a_cleared_task_is_submitted_again(
+    submissions: Submissions, landed: dict[str, JobResult]
+) -> None:
+    task = make()
+    landed[idempotency_key(task_context(task))] = COMMITTED
+    task.execute(task_context(task, try_number=2, cleared=1))
+    assert len(submissions) == 1
+
+
+def test_without_a_result_file_the_timeline_tells(
+    submissions: Submissions, landed: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_YARN", '{"conn_type": "spark", "host": "yarn"}')
+    task = make(conn_id="yarn", deploy_mode="cluster", durable=False)
+    context = task_context(task)
+    key = idempotency_key(context)
+
+    def submit_and_land(*args: Any, **kwargs: Any) -> None:
+        submissions.submit(*args, **kwargs)
+        landed[key] = COMMITTED
+
+    monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", submit_and_land)
+    assert task.execute(context)["status"] == "committed"
+    (command,) = submissions
+    assert "--result-path" not in command
+
+
+def test_a_cluster_is_sent_the_engine(
+    submissions: Submissions, landed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_M", '{"conn_type": "spark", "host": "spark://m", "port": 7077}')
+    task = make(conn_id="m", py_files="mine.zip")
+    task.execute(task_context(task))
+    (command,) = submissions
+    mine, engine = command[command.index("--py-files") + 1].split(",")
+    assert mine == "mine.zip"
+    assert Path(engine).name.startswith("pyhudi-")
+
+
+def test_a_job_id_from_before_a_clear_is_not_found_again(
+    submissions: Submissions, landed: Any
+) -> None:
+    task = make()
+    task.execute(task_context(task))
+    before = task.external_id_key
+    task.execute(task_context(task, cleared=1))
+    assert task.external_id_key != before
+
+
+def test_nothing_to_do_is_a_success(submissions: Submissions, landed: Any) -> None:
+    submissions.result = JobResult(
+        status="nothing_to_do", operation="upsert", table="flights", base_path="/data/flights"
+    )
+    task = make()
+    assert task.execute(task_context(task))["status"] == "nothing_to_do"
+
+
+def test_the_asset_event_carries_the_instant(submissions: Submissions, landed: Any) -> None:
+    asset = Asset("file:///data/flights")
+    task = make(outlets=[asset])
+    context = task_context(task)
+    task.execute(context)
+    extra = context["outlet_events"][asset].extra
+    assert extra["instant"] == "20260102030405678"
+    assert extra["records"]["updated"] == 1
+
+
+def test_all_arguments_of_the_job_are_rendered() -> None:
+    task = make(
+        source=["/landing/{{ data_interval_start.strftime('%Y-%m') }}"],
+        operation="{{ 'insert' }}",
+        hoodie_conf={"hoodie.parquet.max.file.size": "{{ 2 * 3 }}"},
+        sql="SELECT * FROM source WHERE at < '{{ data_interval_end.date() }}'",
+    )
+    context = task_context(task)
+    task.render_template_fields(context)
+    request = task.request(context)
+    assert request.source == "/landing/2013-02"
+    assert request.operation == "insert"
+    assert request.hoodie_conf == {"hoodie.parquet.max.file.size": "6"}
+    assert request.sql == "SELECT * FROM source WHERE at < '2013-03-01'"
+
+
+def test_the_parent_s_templated_fields_stay_templated() -> None:
+    assert set(SparkSubmitOperator.template_fields) <= set(PyhudiUpsertOperator.template_fields)
+
+
+def test_every_flag_of_the_job_has_an_argument() -> None:
+    task = make()
+    flags = set(UpsertRequest.__dataclass_fields__) - {"idempotency_key", "result_path", "verbose"}
+    assert [name for name in sorted(flags) if not hasattr(task, name)] == []
+
+
+def test_killing_before_the_submission_looks_up_nothing() -> None:
+    make(conn_id="not_there").on_kill()
+
+
+def test_a_path_is_relative_to_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "AIRFLOW_CONN_LAKE",
+        '{"conn_type": "pyhudi", "host": "s3://b/lake", "extra": {"storage_options": {"region": "x"}}}',
+    )
+    task = make(base_path="flights", pyhudi_conn_id="lake")
+    request = task.request(task_context(task))
+    assert request.base_path == "s3://b/lake/flights"
+    assert request.storage_options == {"region": "x"}

@@ -1,0 +1,46 @@
+"""Real Hudi and our session; the tests skip, or fail under CI, when there is no Hudi."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.interop import hudi_home
+from tests.interop.hudi import RealHudi
+from tests.interop.known_differences import KNOWN_DIFFERENCES
+from tests.support.spark import shared_session
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/interop" not in item.path.as_posix():
+            continue
+        item.add_marker(pytest.mark.interop)
+        if reason := KNOWN_DIFFERENCES.get(item.name):
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+@pytest.fixture(scope="session")
+def hudi_home_ready() -> None:
+    """Ends the test unless Java, pyspark 3.5 and the bundles are there."""
+    reason = hudi_home.missing()
+    if reason and os.environ.get("CI") == "true":
+        pytest.fail(f"interop tests may not skip when CI=true: {reason}", pytrace=False)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def spark(hudi_home_ready: None) -> SparkSession:
+    """Our own session, on the Spark that the project pins."""
+    return shared_session()
+
+
+@pytest.fixture(scope="session", params=hudi_home.BUNDLES)
+def hudi(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[RealHudi]:
+    """Real Hudi of each version in turn: pytest runs all tests of one before it starts the next."""
+    with RealHudi(request.param) as process:
+        yield process

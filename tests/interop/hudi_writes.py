@@ -1,0 +1,146 @@
+"""Real Hudi working on a table: writes, cleaning, rollback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from tests.interop.hudi_tables import Hudi, properties, timeline
+
+SMALL_JOB = {
+    "hoodie.upsert.shuffle.parallelism": "2",
+    "hoodie.insert.shuffle.parallelism": "2",
+    "hoodie.bulkinsert.shuffle.parallelism": "2",
+    "hoodie.delete.shuffle.parallelism": "2",
+    "hoodie.simple.index.parallelism": "2",
+    "hoodie.rollback.parallelism": "2",
+    "hoodie.cleaner.parallelism": "2",
+    "hoodie.embed.timeline.server": "false",
+    "hoodie.write.markers.type": "DIRECT",
+}
+# Writer options that have the same name as the table property.
+SHARED_NAMES = (
+    "hoodie.table.name",
+    "hoodie.datasource.write.hive_style_partitioning",
+    "hoodie.datasource.write.partitionpath.urlencode",
+    "hoodie.datasource.write.drop.partition.columns",
+    "hoodie.populate.meta.fields",
+)
+RENAMED = {
+    "hoodie.table.type": "hoodie.datasource.write.table.type",
+    "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
+    "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
+    "hoodie.table.precombine.field": "hoodie.datasource.write.precombine.field",
+    "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
+}
+
+
+def table_options(hudi: Hudi, table: str) -> dict[str, str]:
+    """Writer options that follow from the table's own properties and leave its version alone."""
+    found = properties(hudi, table)
+    options = dict(SMALL_JOB)
+    options.update({name: found[name] for name in SHARED_NAMES if name in found})
+    options.update({new: found[old] for old, new in RENAMED.items() if found.get(old)})
+    options["hoodie.metadata.enable"] = str(
+        bool(found.get("hoodie.table.metadata.partitions"))
+    ).lower()
+    if not hudi.is_1x:
+        if payload := found.get("hoodie.compaction.payload.class"):
+            options["hoodie.datasource.write.payload.class"] = payload
+        return options
+    options["hoodie.write.table.version"] = found["hoodie.table.version"]
+    options["hoodie.write.auto.upgrade"] = "false"
+    if _has_single_complex_key(found):
+        # 1.1 refuses such tables of version 6 unless told which of the two encodings they hold.
+        options["hoodie.write.complex.keygen.validation.enable"] = "false"
+        options["hoodie.write.complex.keygen.new.encoding"] = str(
+            not _keys_name_their_field(table, found["hoodie.table.recordkey.fields"])
+        ).lower()
+    return options
+
+
+def _has_single_complex_key(found: dict[str, str]) -> bool:
+    # 0.15 records the class, 1.x the type.
+    class_name = found.get("hoodie.table.keygenerator.class", "")
+    kind = found.get("hoodie.table.keygenerator.type", "")
+    fields = found.get("hoodie.table.recordkey.fields", "")
+    return "COMPLEX" in (class_name + kind).upper() and "," not in fields
+
+
+def _keys_name_their_field(table: str, field: str) -> bool:
+    files = (p for p in Path(table).rglob("*.parquet") if ".hoodie" not in p.parts)
+    for path in files:
+        keys = pq.read_table(path, columns=["_hoodie_record_key"], partitioning=None).column(0)
+        if len(keys):
+            return str(keys[0]).startswith(f"{field}:")
+    return True
+
+
+def write(
+    hudi: Hudi,
+    table: str,
+    rows: DataFrame,
+    operation: str,
+    *,
+    options: dict[str, str] | None = None,
+    mode: str = "append",
+) -> None:
+    """Let Hudi write; what the table says of itself is filled in, `options` win over it."""
+    exists = (Path(table) / ".hoodie" / "hoodie.properties").exists()
+    chosen = table_options(hudi, table) if exists else dict(SMALL_JOB)
+    chosen["hoodie.datasource.write.operation"] = operation
+    chosen.update(options or {})
+    rows.write.format("hudi").options(**chosen).mode(mode).save(table)
+
+
+def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Any:
+    """A Spark write client on an existing table."""
+    chosen = {**table_options(hudi, table), **options}
+    if ordering := chosen.get("hoodie.datasource.write.precombine.field"):
+        chosen["hoodie.payload.ordering.field"] = ordering
+        chosen["hoodie.payload.event.time.field"] = ordering
+    props = hudi.jvm.java.util.Properties()
+    for name, value in chosen.items():
+        props.setProperty(name, value)
+    resolver = hudi.apache.common.table.TableSchemaResolver(hudi.meta_client(table))
+    config = (
+        hudi.apache.config.HoodieWriteConfig.newBuilder()
+        .withPath(table)
+        .withProps(props)
+        .withSchema(resolver.getTableAvroSchema(False).toString())
+        .build()
+    )
+    return hudi.apache.client.SparkRDDWriteClient(hudi.engine(), config)
+
+
+def clean(hudi: Hudi, table: str, retain: int = 1) -> str | None:
+    """Clean to the newest `retain` commits; answer the clean instant, None when nothing was due."""
+    names = ("hoodie.cleaner.commits.retained", "hoodie.clean.commits.retained")
+    options = dict.fromkeys(names, str(retain))
+    options["hoodie.keep.min.commits"] = str(retain + 1)
+    options["hoodie.keep.max.commits"] = str(retain + 2)
+    before = _cleans(hudi, table)
+    client = write_client(hudi, table, options)
+    try:
+        client.clean()
+    finally:
+        client.close()
+    new = _cleans(hudi, table) - before
+    return max(new) if new else None
+
+
+def _cleans(hudi: Hudi, table: str) -> set[str]:
+    entries = timeline(hudi, table)
+    return {e["requested"] for e in entries if e["action"] == "clean" and e["state"] == "COMPLETED"}
+
+
+def rollback(hudi: Hudi, table: str, instant: str) -> bool:
+    """Roll one instant back."""
+    client = write_client(hudi, table, {})
+    try:
+        return bool(client.rollback(instant))
+    finally:
+        client.close()

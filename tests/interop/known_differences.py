@@ -1,0 +1,23 @@
+"""Where a table of ours is not read alike by all, each with its reason; empty is the aim.
+
+A key is the end of a test's id, `test_name[case]`; a value says what differs and whose it is.
+Such a test must fail: it fails the run when the difference is gone.
+"""
+
+from __future__ import annotations
+
+NO_LOCAL_TIMES_IN_015 = (
+    "Hudi 0.15 knows no timestamps without zone: its Avro converter and its vectorised reader "
+    "refuse them in tables of any writer, its own 1.1.1 included"
+)
+NO_LOCAL_TIMES_IN_HUDI_RS = (
+    "hudi-rs 0.5.0 panics (not yet implemented) on timestamps without zone, in Hudi's tables too"
+)
+
+KNOWN_DIFFERENCES: dict[str, str] = {
+    "test_hudi_reads_and_validates_what_we_wrote[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
+    "test_hudi_travels_back_in_time_over_our_commits[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
+    "test_hudi_reads_the_changes_since_our_first_commit[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
+    "test_hudi_and_we_take_turns_in_writing[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
+    "test_hudi_rs_reads_what_we_wrote[local_times]": NO_LOCAL_TIMES_IN_HUDI_RS,
+}

@@ -1,0 +1,71 @@
+"""Inserts go where real Hudi would put them: small files first, then new file groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.interop import ours
+from tests.interop.hudi import RealHudi
+from tests.interop.rows import assert_same_rows, user_columns
+from tests.interop.scenarios import Scenario
+
+SCENARIO = Scenario("sizing", partitions=("region",))
+WIDE = {
+    "no_small_files": {"hoodie.parquet.small.file.limit": "0"},
+    "one_group_takes_all": {},
+    "split_by_count": {
+        "hoodie.copyonwrite.insert.auto.split": "false",
+        "hoodie.copyonwrite.insert.split.size": "25",
+        "hoodie.parquet.small.file.limit": "0",
+    },
+    # Room for 20 rows of 1024 bytes before there is any commit to learn a size from.
+    "split_by_size": {
+        "hoodie.parquet.max.file.size": "20480",
+        "hoodie.parquet.small.file.limit": "0",
+        "hoodie.copyonwrite.record.size.estimate": "1024",
+    },
+}
+
+
+def groups(hudi: RealHudi, table: Path) -> Counter[tuple[str, int]]:
+    """How many latest file slices hold how many rows, by partition."""
+    return Counter(
+        (s["partition"], pq.read_metadata(table / s["partition"] / s["base_file"]).num_rows)
+        for s in hudi.slices(table)
+    )
+
+
+@pytest.mark.parametrize("operation", ["insert", "upsert"])
+@pytest.mark.parametrize("settings", WIDE.values(), ids=WIDE)
+def test_file_groups_hold_as_many_rows_as_in_hudi(
+    settings: dict[str, str],
+    operation: str,
+    hudi: RealHudi,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    options = {**SCENARIO.options, "hoodie.metadata.enable": "false", **settings}
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for step, numbers in enumerate((range(180), range(180, 270))):
+        batch = SCENARIO.batch(numbers, step + 1)
+        mode = "append" if step else "overwrite"
+        hudi.write(theirs, batch, operation, options=options, mode=mode)
+        ours.write(spark, mine, batch, operation, options)
+    assert groups(hudi, mine) == groups(hudi, theirs)
+    assert_same_rows(user_columns(hudi.read(mine)), user_columns(hudi.read(theirs)))
+
+
+def test_an_update_stays_in_its_file_group(
+    hudi: RealHudi, spark: SparkSession, tmp_path: Path
+) -> None:
+    options = {**SCENARIO.options, "hoodie.metadata.enable": "false"}
+    table = tmp_path / "table"
+    ours.write(spark, table, SCENARIO.batch(range(30), 1), "insert", options)
+    before = {(s["partition"], s["file_id"]) for s in hudi.slices(table)}
+    ours.write(spark, table, SCENARIO.batch(range(30), 2), "upsert", options)
+    assert {(s["partition"], s["file_id"]) for s in hudi.slices(table)} == before

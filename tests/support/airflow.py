@@ -1,0 +1,62 @@
+"""Task contexts and timelines for tests of the provider, without a database or a scheduler."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+
+@dataclass
+class OutletEvent:
+    """What a task says about an asset it wrote."""
+
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def task_context(task: Any, *, try_number: int = 1, cleared: int = 0) -> dict[str, Any]:
+    """The context of one try of a task; ``cleared`` tries lie before the task was last cleared."""
+    start = datetime(2013, 2, 1, tzinfo=timezone.utc)
+    end = datetime(2013, 3, 1, tzinfo=timezone.utc)
+    ti = SimpleNamespace(
+        dag_id="flights",
+        task_id=task.task_id,
+        run_id="scheduled__2013-03-01T00:00:00+00:00",
+        map_index=-1,
+        try_number=try_number,
+        max_tries=cleared + (task.retries or 0),
+        id="01a1fe2d-cbc0-7369-a7c7-a7ff84304d31",
+        xcom_pull=lambda **_: {"instant": "20260102030405678"},
+    )
+    return {
+        "ti": ti,
+        "task": task,
+        "dag_run": SimpleNamespace(run_type="scheduled", run_after=end),
+        "logical_date": start,
+        "data_interval_start": start,
+        "data_interval_end": end,
+        "outlet_events": defaultdict(OutletEvent),
+    }
+
+
+def timeline_folder(folder: Path, *names: str) -> str:
+    """A table of version 6 that has these files on its timeline and no rows."""
+    meta = folder / ".hoodie"
+    meta.mkdir(parents=True)
+    properties = {
+        "hoodie.table.name": "flights",
+        "hoodie.table.type": "COPY_ON_WRITE",
+        "hoodie.table.version": "6",
+        "hoodie.timeline.layout.version": "1",
+        "hoodie.table.base.file.format": "PARQUET",
+        "hoodie.table.recordkey.fields": "id",
+        "hoodie.archivelog.folder": "archived",
+    }
+    lines = (f"{key}={value}\n" for key, value in properties.items())
+    (meta / "hoodie.properties").write_text("".join(lines), encoding="utf-8")
+    for name in names:
+        (meta / name).write_text("{}", encoding="utf-8")
+    return str(folder)

@@ -1,0 +1,47 @@
+"""The memory watch sees what a process and its children hold."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import memory
+
+HOLD = "held = b'x' * {size}; print('ready', flush=True); input()"
+SIZE = 50_000_000
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc here")
+
+
+def test_a_python_child_counts_as_worker_while_it_lives() -> None:
+    before = memory.sample(os.getpid())
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(size=SIZE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout
+        child.stdout.readline()
+        during = memory.sample(os.getpid())
+        child.communicate(b"\n")
+    assert during.workers - before.workers > SIZE
+    assert during.largest_worker > SIZE
+    assert during.jvm == before.jvm
+    assert memory.sample(os.getpid()).workers < during.workers
+
+
+def test_peaks_keep_the_larger_of_each_value() -> None:
+    peaks = memory.Peaks(jvm=5, workers=1)
+    peaks.raise_to(memory.Peaks(jvm=3, workers=2, driver_python=4))
+    assert peaks == memory.Peaks(jvm=5, workers=2, driver_python=4)
+
+
+def test_a_process_that_ended_holds_nothing() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    assert memory.resident_bytes(child.pid) == 0
+    assert memory.proportional_bytes(child.pid) == 0

@@ -1,0 +1,51 @@
+"""Every table that Hudi wrote reads to the rows that Hudi reads from it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import pyhudi
+from pyhudi.schema.metafields import META_FIELDS
+from tests.support.golden import (
+    expected_rows,
+    golden_names,
+    golden_queries,
+    golden_table,
+    row_texts,
+    without,
+)
+
+QUERIES = [
+    pytest.param(name, query, id=f"{name}-{query}")
+    for name in golden_names("v6_cow_")
+    for query in golden_queries(name)
+]
+BASE_FILES = [name for name in golden_names("v6_mor_") if "read_optimized" in golden_queries(name)]
+
+
+def read(name: str, query: str) -> list[str]:
+    """The row texts of a query named as its file of expected rows."""
+    kind, _, instants = query.rpartition("_") if query.startswith("time") else (query, "", "")
+    if kind == "time_travel":
+        asked = {"as_of": instants}
+    elif query.startswith("incremental"):
+        begin, _, end = query.removeprefix("incremental_").partition("_")
+        asked = {"query_type": "incremental", "begin": begin, "end": end or None}
+    else:
+        asked = {"query_type": query}
+    return row_texts(pyhudi.read_table(golden_table(name), **asked))
+
+
+@pytest.mark.parametrize(("name", "query"), QUERIES)
+def test_a_table_of_hudi_reads_to_its_rows(name: str, query: str) -> None:
+    found, expected = read(name, query), expected_rows(name, query)
+    left_out = DIFFERENT_COLUMNS.get((name, query.split("_")[0]), ())
+    assert without(found, *left_out) == without(expected, *left_out)
+    assert left_out or found == expected
+
+
+@pytest.mark.parametrize("name", BASE_FILES)
+def test_the_base_files_of_a_merge_on_read_table_read_to_their_rows(name: str) -> None:
+    assert read(name, "read_optimized") == expected_rows(name, "read_optimized")

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
+from pyhudi.keys.generators import (
+    COMPLEX,
+    CUSTOM,
+    NON_PARTITION,
+    SIMPLE,
+    KeyGenerator,
+    infer_key_generator_class,
+    paths_hold_values,
+)
+from pyhudi.keys.partition_path import partition_values
+from tests.support.golden import golden_table
+
+META = ("_hoodie_record_key", "_hoodie_partition_path")
+
+
+def generator(kind: str, keys: str, partitions: str = "", **options: Any) -> KeyGenerator:
+    return KeyGenerator(
+        record_key_fields=tuple(keys.split(",")),
+        partition_fields=tuple(partitions.split(",")) if partitions else (),
+        key_generator_class=kind,
+        **options,
+    )
+
+
+GOLDEN = {
+    "v6_cow_basic": generator(SIMPLE, "id", "part"),
+    "v6_cow_hive": generator(SIMPLE, "id", "part", hive_style=True),
+    "v6_cow_multi_hive": generator(COMPLEX, "id,sub", "region,city", hive_style=True),
+    "v6_cow_nonpart": generator(NON_PARTITION, "id"),
+    "v6_cow_nested_key": generator(SIMPLE, "who.id", "Part"),
+    "v6_cow_odd_partitions": generator(SIMPLE, "id", "part", hive_style=True, url_encode=True),
+    "v6_cow_odd_partitions_plain": generator(SIMPLE, "id", "part"),
+    "v6_cow_small_ints": generator(SIMPLE, "id", "part"),
+    "v6_cow_soft_delete": generator(SIMPLE, "id", "part"),
+    "v6_cow_sql": generator(SIMPLE, "id", "part", hive_style=True),
+    "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", row_writer_text=True),
+}
+
+
+def base_files(table: Path) -> list[Path]:
+    found = [path for path in table.rglob("*.parquet") if ".hoodie" not in path.parts]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_keys_and_paths_are_those_hudi_wrote_beside_the_rows(name: str) -> None:
+    for file in base_files(golden_table(name)):
+        rows = pq.ParquetFile(file).read(use_threads=False)
+        keys, paths = GOLDEN[name].apply(rows)
+        assert keys.to_pylist() == rows[META[0]].to_pylist()
+        assert paths.to_pylist() == rows[META[1]].to_pylist()
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if "nested" not in name])
+def test_paths_hudi_wrote_give_back_the_rows_partition_values(name: str) -> None:
+    made_by = GOLDEN[name]
+    for file in base_files(golden_table(name)):
+        rows = pq.ParquetFile(file).read(use_threads=False)
+        kinds = [rows.schema.field(field).type for field in made_by.path_fields]
+        values = partition_values(
+            rows[META[1]][0].as_py(),
+            made_by.path_fields,
+            kinds,
+            hive_style=made_by.hive_style,
+            url_encoded=made_by.url_encode,
+        )
+        assert values is not None
+        for field in made_by.path_fields:
+            assert {value or None for value in rows[field].to_pylist()} == {values[field].as_py()}
+
+
+BATCH = pa.RecordBatch.from_pydict(
+    {
+        "id": pa.array([1, 2], pa.int32()),
+        "at": pa.array([1577836800000000, None], pa.timestamp("us", "UTC")),
+        "who": pa.array([{"name": "a", "in": {"x": 1}}, None]),
+        "name": ["n1", ""],
+    }
+)
+
+
+def typed_rows() -> pa.RecordBatch:
+    columns = {
+        "id": pa.array([1, 2, 3, 4], pa.int64()),
+        "d": pa.array([1.0, 1e-3, 1e7, float("nan")], pa.float64()),
+        "f": pa.array([1.0, 9.9e-4, 3.4028234e38, None], pa.float32()),
+        "b": pa.array([True, False, None, True]),
+        "m": pa.array(["0.0000001", "0", "123.456", "-0.00000123"]).cast(pa.decimal128(20, 10)),
+        "dt": pa.array([18292, -1, 2932896, None], pa.int32()).cast(pa.date32()),
+        "t": pa.array(
+            [1577836800000000, -1, 1625402096120000, -2208988799999999], pa.timestamp("us", "UTC")
+        ),
+        "y": pa.array([b"abc", "é".encode(), b"\xff", b""]),
+        "s": pa.array(["x", "", None, "a:b,c"]),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+AVRO_KEYS = [
+    "id:1,d:1.0,f:1.0,b:true,m:1.000E-7,dt:2020-01-31,t:1577836800000000,s:x,y:616263",
+    "id:2,d:0.001,f:9.9E-4,b:false,m:0E-10,dt:1969-12-31,t:-1,s:__empty__,y:c3a9",
+    "id:3,d:1.0E7,f:3.4028235E38,b:__null__,m:123.4560000000,dt:9999-12-31,"
+    "t:1625402096120000,s:__null__,y:ff",
+    "id:4,d:NaN,f:__null__,b:true,m:-0.0000012300,dt:__null__,t:-2208988799999999,"
+    "s:a:b,c,y:__empty__",
+]
+LOGICAL_PATHS = [
+    "t=2019-12-31 19%3A00%3A00.0/d=1.0/dt=2020-01-31/m=1.000E-7",
+    "t=1969-12-31 19%3A00%3A00.0/d=0.001/dt=1969-12-31/m=0E-10",
+    "t=2021-07-04 08%3A34%3A56.12/d=1.0E7/dt=9999-12-31/m=123.4560000000",
+    "t=1899-12-31 19%3A00%3A00.001/d=NaN/dt=__HIVE_DEFAULT_PARTITION__/m=-0.0000012300",
+]
+
+
+def test_every_type_reads_as_hudi_0_15_0_and_1_1_1_were_seen_to_write_it() -> None:
+    made_by = generator(COMPLEX, "id,d,f,b,m,dt,t,s,y", "t,d,dt,m")
+    assert made_by.record_keys(typed_rows()).to_pylist() == AVRO_KEYS
+    made_by = generator(
+        COMPLEX,
+        "id",
+        "t,d,dt,m",
+        hive_style=True,
+        url_encode=True,
+        consistent_logical_timestamp=True,
+        timezone="America/New_York",
+    )
+    assert made_by.partition_paths(typed_rows()).to_pylist() == LOGICAL_PATHS
+
+
+@pytest.mark.parametrize(("prefix", "first"), [(True, "id:1"), (False, "1")])
+def test_a_complex_key_of_one_field_is_named_only_when_asked(prefix: bool, first: str) -> None:
+    made_by = generator(COMPLEX, "id", "name", single_field_complex_prefix=prefix)
+    assert made_by.apply(BATCH)[0].to_pylist()[0] == first
+
+
+def test_the_prefix_option_touches_no_other_generator() -> None:
+    made_by = generator(SIMPLE, "id", "name", single_field_complex_prefix=True)
+    assert made_by.apply(BATCH)[0].to_pylist() == ["1", "2"]
+    made_by = generator(NON_PARTITION, "id", single_field_complex_prefix=True)
+    assert made_by.apply(BATCH)[0].to_pylist() == ["1", "2"]
+
+
+def test_timestamps_are_longs_in_upserts_and_text_in_row_writes() -> None:
+    default = "__HIVE_DEFAULT_PARTITION__"
+    upserts = generator(SIMPLE, "id", "at")
+    assert upserts.apply(BATCH)[1].to_pylist() == ["1577836800000000", default]
+    for option in ("row_writer_text", "consistent_logical_timestamp"):
+        options = {option: True, "timezone": "Asia/Tokyo"}
+        made_by = generator(SIMPLE, "id", "at", **options)
+        assert made_by.apply(BATCH)[1].to_pylist() == ["2020-01-01 09:00:00.0", default]
+
+
+def test_nested_fields_keep_their_dotted_name() -> None:
+    made_by = generator(COMPLEX, "id,who.in.x", "who.name", hive_style=True)
+    keys, paths = made_by.apply(BATCH)
+    assert keys.to_pylist() == ["id:1,who.in.x:1", "id:2,who.in.x:__null__"]
+    assert paths.to_pylist() == ["who.name=a", "who.name=__HIVE_DEFAULT_PARTITION__"]
+
+
+def test_tables_and_sliced_batches_give_the_same_keys_as_batches() -> None:
+    made_by = generator(COMPLEX, "id,at", "name")
+    whole = made_by.apply(BATCH)
+    table = pa.Table.from_batches([BATCH.slice(0, 1), BATCH.slice(1)])
+    assert made_by.apply(table)[0].equals(whole[0])
+    assert made_by.apply(BATCH.slice(1))[0].equals(whole[0].slice(1))
+
+
+def test_an_empty_batch_has_no_keys_and_no_paths() -> None:
+    keys, paths = generator(COMPLEX, "id,at", "name").apply(BATCH.slice(0, 0))
+    assert (keys.to_pylist(), paths.to_pylist()) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["nope", "who.nope", "id.x"])
+def test_a_missing_column_is_named_with_those_there_are(name: str) -> None:
+    with pytest.raises(RequestError, match=rf"record key field '{name}'.*id, at, who, name"):
+        generator(NON_PARTITION, name).apply(BATCH)
+    with pytest.raises(RequestError, match=rf"partition path field '{name}'"):
+        generator(SIMPLE, "id", name).apply(BATCH)
+
+
+def test_a_column_of_an_unsuitable_type_is_named() -> None:
+    with pytest.raises(UnsupportedError, match="record key field 'who'"):
+        generator(NON_PARTITION, "who").apply(BATCH)
+
+
+def test_rows_without_key_are_refused() -> None:
+    with pytest.raises(RecordKeyError, match="name is null or empty, first in row 1"):
+        generator(SIMPLE, "name", "id").apply(BATCH)
+
+
+@pytest.mark.parametrize(
+    "kind", [CUSTOM, "org.apache.hudi.keygen.TimestampBasedKeyGenerator", "com.example.Mine"]
+)
+def test_other_key_generators_are_refused_at_once(kind: str) -> None:
+    with pytest.raises(UnsupportedError, match=kind):
+        generator(kind, "id", "name")
+    assert not paths_hold_values(kind)
+
+
+def test_tables_without_record_key_fields_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"hoodie\.datasource\.write\.recordkey\.field"):
+        KeyGenerator(record_key_fields=(), partition_fields=("name",), key_generator_class=SIMPLE)
+
+
+@pytest.mark.parametrize(("keys", "partitions"), [("id,at", "name"), ("id", "name,at"), ("id", "")])
+def test_a_simple_generator_takes_one_field_each(keys: str, partitions: str) -> None:
+    with pytest.raises(OptionError, match="takes one record key field"):
+        generator(SIMPLE, keys, partitions)
+
+
+@pytest.mark.parametrize(
+    ("keys", "partitions", "configured", "expected"),
+    [
+        (("id",), ("p",), None, SIMPLE),
+        (("id", "sub"), ("p",), None, COMPLEX),
+        (("id",), ("p", "q"), None, COMPLEX),
+        (("id",), (), None, NON_PARTITION),
+        (("id", "sub"), (), None, NON_PARTITION),
+        ((), ("p",), None, SIMPLE),
+        (("id",), ("p:simple", "q:timestamp"), None, CUSTOM),
+        (("id",), ("p",), COMPLEX, COMPLEX),
+        (("id",), ("p",), "complex", COMPLEX),
+        (("id",), ("p",), "com.example.Mine", "com.example.Mine"),
+        (("id",), ("p",), "", SIMPLE),
+    ],
+)
+def test_the_class_follows_from_the_fields_unless_configured(
+    keys: tuple[str, ...], partitions: tuple[str, ...], configured: str | None, expected: str
+) -> None:
+    assert infer_key_generator_class(keys, partitions, configured) == expected
