@@ -46,7 +46,7 @@ def runners(peers: list[str]) -> list[Runner]:
             OURS, Path(sys.executable), "run_pyhudi.py", {"PYTHONPATH": str(ROOT / "spark_jobs")}
         )
     ]
-    for peer in peers:
+    for peer in (name for name in peers if name != "none"):
         options = {"hoodie.metadata.enable": "false"} if peer == "hudi_no_metadata" else {}
         found.append(
             Runner(
@@ -176,7 +176,7 @@ def arguments() -> argparse.Namespace:
         "--peer",
         action="append",
         default=[],
-        choices=("hudi", "hudi_no_metadata"),
+        choices=("none", "hudi", "hudi_no_metadata"),
         help="may be given several times",
     )
     parser.add_argument("--layout", default="partitioned", choices=("partitioned", "flat"))

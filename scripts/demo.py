@@ -64,9 +64,9 @@ def prepare() -> None:
     mark.write_text(version, encoding="utf-8")
 
 
-def run_months() -> str:
-    """Run the DAG for each month, one line each, and answer with the last report."""
-    report = ""
+def run_months() -> tuple[str, list[str]]:
+    """Run the DAG for each month, one line each: the last report, and the instants by month."""
+    report, instants = "", []
     dag = load_dag()
     for month in MONTHS:
         started = time.perf_counter()
@@ -81,7 +81,8 @@ def run_months() -> str:
             fail(log)
         say(line(results["upsert"], seconds))
         report = results["report"]
-    return report
+        instants.append(results["upsert"]["instant"])
+    return report, instants
 
 
 def load_dag() -> Any:
@@ -113,9 +114,7 @@ def returned(run: Any) -> dict[str, Any]:
 
     with create_session() as session:
         rows = session.scalars(
-            XComModel.get_many(
-                run_id=run.run_id, dag_ids=[run.dag_id], key="return_value"
-            )
+            XComModel.get_many(run_id=run.run_id, dag_ids=[run.dag_id], key="return_value")
         ).all()
         return {row.task_id: XComModel.deserialize_value(row) for row in rows}
 
@@ -168,15 +167,24 @@ def main() -> None:
     """The demo from beginning to end."""
     started = time.perf_counter()
     prepare()
-    say("Airflow runs the DAG dags/flights.py, one run a month; Spark starts anew in each.")
-    report = run_months()
+    say(
+        "Airflow runs the DAG dags/flights.py, one run a month, each with a Spark job of its own "
+        "unless the month is in the table already."
+    )
+    report, instants = run_months()
     say(f"\n{report}\n")
-    say(f"The table is in {TABLE} ({time.perf_counter() - started:.0f} s in all). Try next:")
-    say(f"  1. Time travel: .venv/bin/python -c \"import pyhudi; print(pyhudi.read_table("
-        f"'{TABLE.relative_to(ROOT)}', as_of='<an instant of above>').num_rows)\"")
-    say("  2. The runs in Airflow's browser pages, at http://localhost:8080:")
+    table = TABLE.relative_to(ROOT)
+    say(f"The table is in {table} ({time.perf_counter() - started:.0f} s in all). Try next:")
+    say("  1. The table as it was after March:")
+    say(
+        f'     .venv/bin/python -c "import pyhudi; '
+        f"print(pyhudi.read_table('{table}', as_of='{instants[2]}').num_rows)\""
+    )
+    say("  2. The runs in Airflow's pages, at http://localhost:8080:")
     say("     . .demo/env && .venv/bin/airflow standalone")
-    say("  3. A DAG of your own: copy dags/flights.py, and change source, keys and table.")
+    say(
+        "  3. A DAG of your own: copy dags/flights.py, and change the source, the keys and the path."
+    )
 
 
 if __name__ == "__main__":

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
+from pyhudi.errors import HudiError, OptionError, TableNotFoundError
+from pyhudi.jobs import JobResult
+
 if TYPE_CHECKING:
+    from pyhudi.services.landed import Landed
     from pyhudi.table.table import Table
+    from pyhudi.timeline.timeline import Timeline
 
 WRITE_ACTIONS = ("commit", "deltacommit", "replacecommit")
 
@@ -63,8 +68,112 @@ class PyhudiHook(BaseHook):
         """The table at a path.
 
         Raises:
-            pyhudi.errors.TableNotFoundError: there is none.
+            TableNotFoundError: there is none.
         """
         from pyhudi.table.table import open_table
 
         return open_table(self.table_uri(base_path), self.storage_options)
+
+    def find_instant(
+        self,
+        base_path: str,
+        *,
+        instant: str | None = None,
+        after: str | None = None,
+        actions: Sequence[str] = WRITE_ACTIONS,
+    ) -> str | None:
+        """The newest completed instant that fits; None when there is none, or no table.
+
+        An instant asked for by name also fits when it has left the active timeline.
+
+        Raises:
+            OptionError: an instant or an action that is none.
+        """
+        from pyhudi.timeline.instant import normalise_instant
+
+        wanted = _actions(actions)
+        exact = normalise_instant(instant) if instant else None
+        later = normalise_instant(after) if after else ""
+        try:
+            timeline = self.open_table(base_path).timeline
+        except TableNotFoundError:
+            return None
+        if exact is not None and _has_left(timeline, exact):
+            return instant
+        times = [
+            found.time
+            for found in timeline.completed()
+            if found.action in wanted
+            and found.time > later
+            and (exact is None or found.time in (exact, instant))
+        ]
+        return max(times, default=None)
+
+    def find_commit(self, base_path: str, idempotency_key: str | None) -> JobResult | None:
+        """The result of the commit that carries the key, as ``already_committed``; None for none.
+
+        Not: commits that have been archived; they are older than any try that is still retried.
+        """
+        from pyhudi.services.landed import find_landed
+
+        if idempotency_key is None:
+            return None
+        try:
+            table = self.open_table(base_path)
+        except TableNotFoundError:
+            return None
+        landed = find_landed(table, idempotency_key)
+        return None if landed is None else _result(table, landed)
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the base folder can be listed, and how many tables lie in it."""
+        from pyhudi.storage.schemes import open_storage
+
+        if not self._base:
+            return False, "the connection has no host: set it to the folder the tables lie in"
+        try:
+            storage = open_storage(self._base, self.storage_options)
+            if not storage.exists(""):
+                return False, f"the folder {self._base} is not there"
+            folders = [entry.name for entry in storage.list("") if entry.is_dir]
+            tables = [name for name in folders if storage.exists(f"{name}/.hoodie")]
+        except HudiError as error:
+            return False, str(error)
+        count = len(tables)
+        return True, f"{self._base} can be read and has {count} table{'' if count == 1 else 's'}"
+
+
+def _actions(names: Sequence[str]) -> set[Any]:
+    from pyhudi.timeline.instant import Action
+
+    known = {action.value: action for action in Action}
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise OptionError(
+            f"actions has {', '.join(unknown)}; a timeline has {', '.join(sorted(known))}"
+        )
+    return {known[name] for name in names}
+
+
+def _result(table: Table, landed: Landed) -> JobResult:
+    stats = landed.stats
+    counts = {
+        "inserted": sum(stat.num_inserts for stat in stats),
+        "updated": sum(stat.num_update_writes for stat in stats),
+        "deleted": sum(stat.num_deletes for stat in stats),
+        "failed": sum(stat.total_write_errors for stat in stats),
+    }
+    return JobResult(
+        status="already_committed",
+        instant=landed.instant,
+        operation=landed.operation,
+        table=table.config.name,
+        base_path=table.path,
+        records=counts,
+        partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
+        bytes_written=sum(stat.total_write_bytes for stat in stats),
+    )
+
+
+def _has_left(timeline: Timeline, time: str) -> bool:
+    return not timeline.contains(time) and timeline.is_committed(time)

@@ -31,5 +31,7 @@ def test_the_same_engine_makes_the_same_zip(tmp_path: Path) -> None:
 def test_the_engine_can_be_imported_from_its_zip(tmp_path: Path) -> None:
     path = engine_zip(str(tmp_path))
     script = f"import sys; sys.path.insert(0, {path!r}); import pyhudi.jobs; print(pyhudi.__file__)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith(path)

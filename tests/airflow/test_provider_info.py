@@ -13,7 +13,9 @@ from airflow_provider_pyhudi.provider_info import get_provider_info
 
 
 def test_the_description_is_what_airflow_asks_for() -> None:
-    schema = json.loads(resources.files("airflow").joinpath("provider_info.schema.json").read_text())
+    schema = json.loads(
+        resources.files("airflow").joinpath("provider_info.schema.json").read_text()
+    )
     jsonschema.validate(get_provider_info(), schema)
 
 

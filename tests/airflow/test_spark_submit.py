@@ -128,9 +128,7 @@ def test_the_exit_code_of_the_job_decides_the_error(
     assert str(caught.value) == "SomeError: why it failed"
 
 
-def test_a_machine_without_java_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     executable(tmp_path / "spark-submit", "echo 'JAVA_HOME is not set' >&2; exit 1")
     with pytest.raises(PyhudiEnvironmentError, match="Java 17 or 21"):

@@ -153,7 +153,9 @@ def test_without_a_result_file_the_timeline_tells(
 def test_a_cluster_is_sent_the_engine(
     submissions: Submissions, landed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_M", '{"conn_type": "spark", "host": "spark://m", "port": 7077}')
+    monkeypatch.setenv(
+        "AIRFLOW_CONN_M", '{"conn_type": "spark", "host": "spark://m", "port": 7077}'
+    )
     task = make(conn_id="m", py_files="mine.zip")
     task.execute(task_context(task))
     (command,) = submissions

@@ -92,11 +92,13 @@ class BloomFilter:
         Shapes: strings without nulls and empty texts.
         """
         vectors = [_unpack(row, self.vector_size) for row in self.rows]
-        parts = [np.zeros(0, dtype=bool)]
+        parts: list[npt.NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
         for chunk in _slices(keys):
-            found = np.zeros(len(chunk), dtype=bool)
+            found: npt.NDArray[np.bool_] = np.zeros(len(chunk), dtype=bool)
             for group in key_groups(chunk):
-                in_rows = np.ones((len(vectors), len(group.rows)), dtype=bool)
+                in_rows: npt.NDArray[np.bool_] = np.ones(
+                    (len(vectors), len(group.rows)), dtype=bool
+                )
                 for bits in group.bit_positions(self.hash_count, self.vector_size):
                     for in_row, vector in zip(in_rows, vectors, strict=True):
                         in_row &= vector[bits]
@@ -126,19 +128,31 @@ class BloomFilter:
 class BloomBuilder:
     """Collects the keys of one file.
 
+    A filter of the file's previous version may be inherited if it has the size and kind asked for:
+    its keys are then in it already. Keys that were deleted since stay in, which is allowed: a
+    filter says for certain only which keys are absent.
+
     Shapes: one byte a bit and row while it grows, 2.6 MB a row by default.
     Source: InternalDynamicBloomFilter, Hudi 0.15: a row is begun when the last one has
     ``num_entries`` keys, until the rows have room for ``max_entries``; later keys go to the rows in
     turn, the first of them beside the turn.
     """
 
-    def __init__(self, parameters: BloomParameters) -> None:
+    def __init__(
+        self, parameters: BloomParameters, *, inherited: BloomFilter | None = None
+    ) -> None:
         self._parameters = parameters
         self._vector_size, self._hash_count = parameters.vector_size, parameters.hash_count
         self._bits: npt.NDArray[np.bool_] = np.zeros((1, self._vector_size), dtype=bool)
         self._last_row_entries = 0
         self._turns: int | None = None
         self._is_full = False
+        self.inherits = inherited is not None and self._matches(inherited)
+        if inherited is not None and self.inherits:
+            self._bits = np.stack([_unpack(row, self._vector_size) for row in inherited.rows])
+            self._last_row_entries = inherited.last_row_entries
+            beyond = self._last_row_entries - parameters.num_entries
+            self._turns = beyond - 1 if beyond > 0 and self.type_code == DYNAMIC_V0 else None
 
     @property
     def type_code(self) -> str:
@@ -148,12 +162,13 @@ class BloomBuilder:
     @property
     def text_bytes(self) -> int:
         """About how long the text of the filter is."""
-        return self._bits.size // 6
+        return len(self._bits) * self._vector_size // 6
 
     def add(self, keys: pa.Array | pa.ChunkedArray) -> None:
         """Add the keys of the next rows.
 
         Shapes: strings, plain or dictionary-encoded.
+
         Raises:
             RecordKeyError: a null or an empty key.
         """
@@ -179,6 +194,16 @@ class BloomBuilder:
         """The filter of the keys so far, as a footer holds it."""
         return self.build().to_text()
 
+    def _matches(self, found: BloomFilter) -> bool:
+        mine = self._parameters
+        if (found.type_code, found.hash_count, found.vector_size) != (
+            mine.type,
+            mine.hash_count,
+            mine.vector_size,
+        ):
+            return False
+        return mine.type == SIMPLE or found.row_entries == mine.num_entries
+
     def _places(self, count: int) -> Iterator[tuple[int, Positions | int]]:
         """For runs of the next keys: how many, and the row of all or of each."""
         if self.type_code == SIMPLE:
@@ -192,14 +217,14 @@ class BloomBuilder:
                 yield run, len(self._bits) - 1
                 count -= run
             elif len(self._bits) * entries < self._parameters.max_entries:
-                row = np.zeros((1, self._vector_size), dtype=bool)
+                row: npt.NDArray[np.bool_] = np.zeros((1, self._vector_size), dtype=bool)
                 self._bits = np.concatenate([self._bits, row])
                 self._last_row_entries = 0
             else:
                 # The key that finds the filter full goes to row 0 without taking a turn.
                 self._turns = -1
         if count and self._turns is not None:
-            turns = np.arange(self._turns, self._turns + count, dtype=np.int64)
+            turns: Positions = np.arange(self._turns, self._turns + count, dtype=np.int64)
             self._turns += count
             self._last_row_entries += count
             yield count, np.maximum(turns, 0) % len(self._bits)

@@ -68,9 +68,9 @@ class KeyGroup:
         Source: org.apache.hudi.common.bloom.HashFunction, Hudi 0.15 (each hash is the seed of the
         next; the absolute value is taken of Java's signed remainder).
         """
-        seeds = np.zeros(len(self.rows), dtype=np.uint32)
+        seeds: Words = np.zeros(len(self.rows), dtype=np.uint32)
         magnitude, quotient = np.empty_like(seeds), np.empty_like(seeds)
-        positions = np.empty(len(seeds), dtype=np.int64)
+        positions: Positions = np.empty(len(seeds), dtype=np.int64)
         size = np.uint32(vector_size)
         for _ in range(hash_count):
             self.hashes(seeds)
@@ -86,6 +86,7 @@ def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
     """Cut keys into groups of one length, at most ``GROUP_KEYS`` each.
 
     Shapes: string or large_string without nulls and empty texts.
+
     Raises:
         RecordKeyError: a null or an empty key.
     """
@@ -100,7 +101,7 @@ def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
         )
     starts = offsets[:-1].astype(np.int64)
     order = np.argsort(lengths, kind="stable")
-    bounds = np.flatnonzero(np.diff(lengths[order])) + 1
+    bounds: Positions = np.flatnonzero(np.diff(lengths[order])) + 1
     for same in np.split(order, bounds):
         for first in range(0, len(same), GROUP_KEYS):
             rows = same[first : first + GROUP_KEYS]
@@ -109,21 +110,21 @@ def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
 
 def _mix(rows: Positions, starts: Positions, length: int, data: Bytes) -> KeyGroup:
     whole, left = divmod(length, _WORD_BYTES)
-    words = np.empty((whole, len(rows)), dtype=np.uint32)
+    words: Words = np.empty((whole, len(rows)), dtype=np.uint32)
     overlapping = _words_at_every_byte(data)
     for number in range(whole):
         word = overlapping[starts + number * _WORD_BYTES].astype(np.uint32, copy=False)
         word = word * _M
         word ^= word >> _R
         np.multiply(word, _M, out=words[number])
-    tail = None
+    tail: Words | None = None
     if left:
         signed = data.view(np.int8)
         ends = starts + length
-        tail = np.zeros(len(rows), dtype=np.int32)
+        mixed: npt.NDArray[np.int32] = np.zeros(len(rows), dtype=np.int32)
         for back in range(left):
-            tail ^= signed[ends - 1 - back].astype(np.int32) << np.int32(8 * back)
-        tail = tail.view(np.uint32)
+            mixed ^= signed[ends - 1 - back].astype(np.int32) << np.int32(8 * back)
+        tail = mixed.view(np.uint32)
     return KeyGroup(rows=rows, length=length, words=words, tail=tail)
 
 

@@ -8,28 +8,22 @@ from types import TracebackType
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
+from pyhudi.basefile.bloom import BloomBuilder, BloomFilter, BloomParameters
+from pyhudi.basefile.encoding import (
+    ALL_DIFFERENT,
+    dictionary_columns,
+    joined,
+    stored_schema,
+)
 from pyhudi.basefile.footer import FooterMetadata, read_footer
 from pyhudi.basefile.key_range import KeyRange
 from pyhudi.errors import CorruptTableError, InvariantError
-from pyhudi.schema.arrow import is_any_list
 from pyhudi.schema.avro import dumps
-from pyhudi.schema.metafields import (
-    COMMIT_SEQNO,
-    COMMIT_TIME,
-    FILE_NAME,
-    PARTITION_PATH,
-    RECORD_KEY,
-)
+from pyhudi.schema.metafields import RECORD_KEY
 
 BATCH_ROWS: Final = 131_072
-
-_FEW_VALUES: Final = (COMMIT_TIME, PARTITION_PATH, FILE_NAME)
-_ALL_DIFFERENT: Final = (COMMIT_SEQNO, RECORD_KEY)
-_DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
 
 # Column chunks beyond this are read piece by piece, so that memory does not grow with the file.
 _WHOLE_ROW_GROUP_BYTES: Final = 48 << 20
@@ -52,8 +46,8 @@ class ParquetWriteOptions:
 
     codec: str = "zstd"
     codec_level: int | None = 1
-    row_group_rows: int = 524_288
-    row_group_bytes: int = 128 << 20
+    row_group_rows: int = 262_144
+    row_group_bytes: int = 64 << 20
     page_bytes: int = 1 << 20
     dictionary: bool = True
     dictionary_page_bytes: int = 1 << 20
@@ -79,10 +73,12 @@ class BaseFileWriter:
         avro_schema: dict[str, Any],
         options: ParquetWriteOptions,
         bloom: BloomParameters | None,
+        *,
+        previous_bloom: BloomFilter | None = None,
     ) -> None:
         self._sink, self._options, self._avro_schema = sink, options, avro_schema
         self._schema = schema.remove_metadata()
-        self._bloom = None if bloom is None else BloomBuilder(bloom)
+        self._bloom = None if bloom is None else BloomBuilder(bloom, inherited=previous_bloom)
         self._keys = KeyRange()
         self._held: list[pa.Table] = []
         self._held_rows = self._held_bytes = self._flushed_bytes = 0
@@ -125,8 +121,8 @@ class BaseFileWriter:
             raise InvariantError("the size of a base file is known when it is closed")
         return self._file_bytes
 
-    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Write the next rows.
+    def write(self, rows: pa.Table | pa.RecordBatch, *, is_kept: bool = False) -> None:
+        """Write the next rows; ``is_kept`` says that the previous bloom filter holds their keys.
 
         Raises:
             InvariantError: the columns are not those of the schema.
@@ -141,7 +137,7 @@ class BaseFileWriter:
         limit = self._options.row_group_rows
         while table.num_rows:
             room = limit - self._held_rows
-            self._hold(table.slice(0, room))
+            self._hold(table.slice(0, room), is_kept=is_kept)
             table = table.slice(room)
             if self._held_rows >= limit or self._held_bytes >= self._options.row_group_bytes:
                 self._flush()
@@ -165,10 +161,11 @@ class BaseFileWriter:
         self._held = []
         self._sink.close()
 
-    def _hold(self, table: pa.Table) -> None:
+    def _hold(self, table: pa.Table, *, is_kept: bool) -> None:
         if self._bloom is not None:
-            keys = _plain(table.column(RECORD_KEY), pa.string())
-            self._bloom.add(keys)
+            keys = joined([table.column(RECORD_KEY)], pa.string())
+            if not (is_kept and self._bloom.inherits):
+                self._bloom.add(keys)
             self._keys.add(keys)
         self._held.append(table)
         self._held_rows += table.num_rows
@@ -180,7 +177,7 @@ class BaseFileWriter:
             return
         writer = self._writer or self._open(self._held)
         columns = [
-            _joined([table.column(position) for table in self._held], field.type)
+            joined([table.column(position) for table in self._held], field.type)
             for position, field in enumerate(writer.schema)
         ]
         table = pa.Table.from_arrays(columns, schema=writer.schema)
@@ -191,13 +188,14 @@ class BaseFileWriter:
 
     def _open(self, first: Sequence[pa.Table]) -> pq.ParquetWriter:
         options = self._options
+        stored = stored_schema(self._schema, first)
         self._writer = pq.ParquetWriter(
             self._sink,
-            _stored_schema(self._schema, first),
+            stored,
             version="2.6",
             compression=options.codec,
             compression_level=options.codec_level,
-            use_dictionary=_dictionary_columns(self._schema) if options.dictionary else False,
+            use_dictionary=dictionary_columns(stored, first) if options.dictionary else False,
             data_page_size=options.page_bytes,
             dictionary_pagesize_limit=options.dictionary_page_bytes,
             store_schema=False,
@@ -284,8 +282,7 @@ class BaseFileReader:
     def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
         """Read the record keys alone, in file order, some at a time."""
         for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
-            for chunk in table.column(RECORD_KEY).chunks:
-                yield chunk
+            yield from table.column(RECORD_KEY).chunks
 
     def _opened(self, handle: pa.NativeFile, dictionaries: Sequence[str]) -> pq.ParquetFile:
         sizes = [self._row_group_bytes(number) for number in range(self.row_groups)]
@@ -308,7 +305,7 @@ class BaseFileReader:
         strings = {
             field.name for field in self.schema if field.type == pa.string() and field.name in names
         }
-        found = strings.difference(_ALL_DIFFERENT)
+        found = strings.difference(ALL_DIFFERENT)
         for number in groups:
             group = self._metadata.row_group(number)
             for position in range(group.num_columns):
@@ -317,59 +314,3 @@ class BaseFileReader:
                 if not chunk.has_dictionary_page or chunk.total_uncompressed_size > most:
                     found.discard(chunk.path_in_schema)
         return sorted(found)
-
-
-def _stored_schema(schema: pa.Schema, first: Sequence[pa.Table]) -> pa.Schema:
-    """The schema with dictionary types where values repeat or come dictionary-encoded."""
-    encoded = {
-        field.name
-        for table in first
-        for field in table.schema
-        if pa.types.is_dictionary(field.type)
-    }
-    return pa.schema(
-        [
-            field.with_type(_DICTIONARY)
-            if field.type == pa.string() and field.name in encoded.union(_FEW_VALUES)
-            else field
-            for field in schema
-        ]
-    )
-
-
-def _joined(columns: Sequence[pa.ChunkedArray], kind: pa.DataType) -> pa.ChunkedArray:
-    chunks = [chunk for column in columns for chunk in _encoded(column, kind).chunks]
-    return pa.chunked_array(chunks, type=kind)
-
-
-def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if column.type == kind:
-        return column
-    if not pa.types.is_dictionary(kind):
-        return _plain(column, kind)
-    plain = _plain(column, kind.value_type)
-    return pc.dictionary_encode(plain).cast(kind)
-
-
-def _plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return column if column.type == kind else column.cast(kind)
-
-
-def _dictionary_columns(schema: pa.Schema) -> list[str]:
-    """Paths of the leaves worth a dictionary: all but those whose values never repeat."""
-    fields = [field for field in schema if field.name not in _ALL_DIFFERENT]
-    return [path for field in fields for path in _leaf_paths(field, field.name)]
-
-
-def _leaf_paths(field: pa.Field, path: str) -> Iterator[str]:
-    kind = field.type
-    if pa.types.is_struct(kind):
-        for child in kind:
-            yield from _leaf_paths(child, f"{path}.{child.name}")
-    elif pa.types.is_map(kind):
-        yield from _leaf_paths(kind.key_field, f"{path}.key_value.key")
-        yield from _leaf_paths(kind.item_field, f"{path}.key_value.value")
-    elif is_any_list(kind):
-        yield from _leaf_paths(kind.value_field, f"{path}.list.element")
-    else:
-        yield path

@@ -28,7 +28,7 @@ def filter_columns(filters: pc.Expression, schema: pa.Schema) -> tuple[str, ...]
         RequestError: the filter names a column the table has not, or compares what cannot be
             compared.
     """
-    problem = _binding_error(filters, schema)
+    problem = _binding_error(filters, schema) or _type_error(filters, schema)
     if problem is not None:
         raise RequestError(
             f"the filter {filters} cannot be applied to the table: {problem}; the table has the "
@@ -46,6 +46,14 @@ def _binding_error(filters: pc.Expression, schema: pa.Schema) -> str | None:
     try:
         ds.Scanner.from_batches(iter(()), schema=schema, filter=filters)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, TypeError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def _type_error(filters: pc.Expression, schema: pa.Schema) -> str | None:
+    try:
+        schema.empty_table().filter(filters)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError) as error:
         return str(error).splitlines()[0]
     return None
 

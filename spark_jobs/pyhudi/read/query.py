@@ -56,6 +56,12 @@ class ReadPlan:
         wanted = {*self.columns, *self.filtered}
         return tuple(name for name in self.schema.names if name in wanted)
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The needed columns whose values lie in the files."""
+        elsewhere = {*self.from_path, *self.absent}
+        return tuple(name for name in self.needed if name not in elsewhere)
+
 
 def plan_read(
     table: Table,
@@ -104,6 +110,12 @@ def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
         raise UnsupportedError(
             f"table {config.name} has the table version {config.version.value}; "
             "only version 6 is read as yet",
+            where=where,
+        )
+    if config.base_file_format != "PARQUET":
+        raise UnsupportedError(
+            f"table {config.name} has base files in {config.base_file_format}; only PARQUET is "
+            "read as yet",
             where=where,
         )
     if query.query_type is QueryType.CDC:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyhudi.actions.clustering import planned_file_groups
 from pyhudi.errors import ConflictError, RequestError
 from pyhudi.schema.codec import read_container
-from pyhudi.timeline import layout
+from pyhudi.timeline import active
 from pyhudi.timeline.instant import Action, Instant, State
 
 if TYPE_CHECKING:
@@ -71,12 +73,12 @@ def refuse_holes(table: Table, begin: str, end: str | None) -> None:
 
 
 def _earliest_retained(table: Table) -> str | None:
-    """The earliest commit that the last clean kept, or None when no clean says so."""
+    """The earliest commit that the last clean kept; None when no clean says."""
     cleans = [i for i in table.timeline.completed() if i.action is Action.CLEAN]
     if not cleans:
         return None
-    records = read_container(table.storage.read(layout.path(cleans[-1], table.config.version)))
-    return str(records[0]["earliestCommitToRetain"]) or None if records else None
+    records = read_container(active.read_state(table.storage, table.config.version, cleans[-1]))
+    return records[0].get("earliestCommitToRetain") or None if records else None
 
 
 def _is_archived(table: Table) -> bool:
@@ -84,14 +86,14 @@ def _is_archived(table: Table) -> bool:
 
 
 def _first_pending_write(table: Table) -> Instant | None:
-    for instant in table.timeline.write_instants().pending():
+    for instant in table.timeline.pending_writes():
         if instant.action is not Action.REPLACE_COMMIT or not _is_clustering(table, instant):
             return instant
     return None
 
 
 def _is_clustering(table: Table, instant: Instant) -> bool:
-    """Whether a pending replacecommit only rewrites rows, which changes no answer."""
-    requested = Instant(time=instant.time, action=instant.action, state=State.REQUESTED)
-    data = table.storage.read(layout.path(requested, table.config.version))
-    return bool(data) and read_container(data)[0].get("clusteringPlan") is not None
+    """Whether a pending replacecommit only moves rows, which changes no answer."""
+    requested = replace(instant, state=State.REQUESTED)
+    data = active.read_state(table.storage, table.config.version, requested)
+    return planned_file_groups(data) is not None

@@ -22,7 +22,7 @@ from pyhudi.table.table import open_table
 BATCH_ROWS = 65_536
 
 
-def read_table(
+def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     path: str | os.PathLike[str],
     *,
     query_type: str = "snapshot",
@@ -44,6 +44,7 @@ def read_table(
 
     Shapes: the five meta columns, then the table's columns in schema order, or ``columns`` in
         theirs; rows in no order. Meta columns are null in a table that does not keep them.
+
     Raises:
         TableNotFoundError: no table at the path.
         RequestError: a column, filter or instant that the table has not.
@@ -62,7 +63,7 @@ def read_table(
     return pa.concat_tables([plan.result_schema.empty_table(), *parts])
 
 
-def read_batches(
+def read_batches(  # noqa: PLR0913 - the same keywords
     path: str | os.PathLike[str],
     *,
     query_type: str = "snapshot",
@@ -140,22 +141,21 @@ def _row_groups(source: pa.NativeFile, plan: ReadPlan) -> list[int] | None:
 
 
 def _stored_columns(found: pa.Schema, plan: ReadPlan) -> list[str]:
-    elsewhere = {*plan.from_path, *plan.absent}
-    names = [name for name in plan.needed if name in found.names and name not in elsewhere]
+    names = [name for name in plan.held if name in found.names]
     # Without any column there would be no rows either, so one is read to count them.
     return names or [found.names[0]]
 
 
 def _completed(rows: pa.Table, plan: ReadPlan, file: BaseFile) -> pa.Table:
     """The rows with every needed column, in the types of the plan."""
-    stored = pa.schema([plan.stored.field(name) for name in plan.needed])
-    given = pa.schema([plan.schema.field(name) for name in plan.needed])
-    completed = reconcile(rows, stored)
-    if plan.from_path:
-        for name, value in path_values(file.partition, plan.stored, plan.config).items():
-            position = stored.get_field_index(name)
-            if position >= 0:
-                column = pa.repeat(value, completed.num_rows)
-                completed = completed.set_column(position, stored.field(position), column)
-    return completed if given.equals(stored) else completed.cast(given)
-
+    held = reconcile(rows, pa.schema([plan.stored.field(name) for name in plan.held]))
+    known = path_values(file.partition, plan.stored, plan.config) if plan.from_path else {}
+    columns = []
+    for name in plan.needed:
+        kind = plan.schema.field(name).type
+        if name in plan.held:
+            column = held.column(name)
+            columns.append(column if column.type == kind else column.cast(kind))
+        else:
+            columns.append(pa.repeat(known.get(name, pa.scalar(None, kind)), rows.num_rows))
+    return pa.table(columns, schema=pa.schema([plan.schema.field(name) for name in plan.needed]))

@@ -86,7 +86,8 @@ def decimal_size(precision: int) -> int:
 
     Source: Decimal.minBytesForPrecision, Spark 3.5.
     """
-    return ((10**precision - 1).bit_length() + 8) // 8
+    greatest: int = 10**precision - 1
+    return (greatest.bit_length() + 8) // 8
 
 
 def _record_to_avro(fields: list[pa.Field], name: str, namespace: str) -> AvroSchema:
@@ -169,7 +170,7 @@ def _decimal_to_avro(kind: pa.Decimal128Type, name: str, namespace: str) -> Avro
 
 def is_any_list(kind: pa.DataType) -> bool:
     """Whether a type is one of Arrow's list types."""
-    return (
+    return bool(
         pa.types.is_list(kind)
         or pa.types.is_large_list(kind)
         or pa.types.is_fixed_size_list(kind)

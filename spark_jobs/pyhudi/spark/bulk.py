@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.write import BulkInsertConfig, BulkInsertSortMode
 from pyhudi.errors import RequestError
-from pyhudi.schema.metafields import PARTITION_PATH
-from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
+from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.pieces import rechunk, this_task
-from pyhudi.spark.source import BatchFunction, Rows
+from pyhudi.spark.source import Rows
 from pyhudi.spark.staging import Keying, problem_of, revive, split_by_path
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch
 from pyhudi.timeline.clock import new_file_id_prefix
@@ -42,7 +41,7 @@ def bulk_insert(
     else:
         keyed = rows.map_batches(_key(keying), _keyed_schema(keying))
         ordered = _sorted(keyed, config)
-        written = ordered.mapInArrow(_write_keyed(keying, job), from_arrow_schema(_RESULT_SCHEMA))
+        written = map_in_arrow(ordered, _write_keyed(keying, job), _RESULT_SCHEMA)
     found = written.collect()
     problems = sorted(row.problem for row in found if row.problem is not None)
     if problems:

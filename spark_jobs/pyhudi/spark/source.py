@@ -9,19 +9,18 @@ from __future__ import annotations
 import glob as globbing
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from pyhudi.errors import SourceError
+from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.pieces import this_task
-
-BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _BATCH_ROWS = 65_536
 _log = logging.getLogger(__name__)
@@ -44,7 +43,7 @@ class FrameRows:
 
     def map_batches(self, function: BatchFunction, schema: pa.Schema) -> DataFrame:
         """Run a function over the Arrow batches of each partition."""
-        return self.frame.mapInArrow(function, from_arrow_schema(schema))
+        return map_in_arrow(self.frame, function, schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +59,12 @@ class ParquetRows:
         splits = self.splits
 
         def read_and_map(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield from function(_read(splits[this_task().partition_id]))
+            mine = splits[this_task().partition_id :][:1]
+            yield from function(batch for split in mine for batch in _read(split))
 
-        numbers = self.spark.range(0, len(splits), 1, numPartitions=len(splits))
-        return numbers.mapInArrow(read_and_map, from_arrow_schema(schema))
+        tasks = max(1, len(splits))
+        numbers = self.spark.range(0, len(splits), 1, numPartitions=tasks)
+        return map_in_arrow(numbers, read_and_map, schema)
 
 
 Rows = FrameRows | ParquetRows

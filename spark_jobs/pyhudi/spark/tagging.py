@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import CHUNK_ROWS, Hit, KeyPiece, find_keys
 from pyhudi.keys.murmur import partition_salts
+from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch
 from pyhudi.spark.staging import PieceInfo, StagedBatch
 from pyhudi.storage.storage import Storage
@@ -91,10 +91,9 @@ def tag(staged: StagedBatch, files: Sequence[BaseFile], storage: Storage) -> Tag
     parallelism = staged.frame.sparkSession.sparkContext.defaultParallelism
     tasks = plan_lookup(staged.pieces, files, parallelism=parallelism)
     if not tasks:
-        return TaggedBatch(hits=None, files=tuple(files), updates={}, hit_rows={})
-    hits = _deliver(staged, tasks).mapInArrow(
-        _lookup(tuple(files), tasks, storage), from_arrow_schema(HIT_SCHEMA)
-    )
+        return untagged(files)
+    look = _lookup(tuple(files), tasks, storage)
+    hits = map_in_arrow(_deliver(staged, tasks), look, HIT_SCHEMA)
     hits = hits.persist(StorageLevel.MEMORY_AND_DISK)
     updates: dict[int, int] = defaultdict(int)
     hit_rows: dict[int, int] = defaultdict(int)
@@ -102,6 +101,11 @@ def tag(staged: StagedBatch, files: Sequence[BaseFile], storage: Storage) -> Tag
         updates[row.file] += row.count_rows
         hit_rows[row.hit_piece] += row.count_rows
     return TaggedBatch(hits=hits, files=tuple(files), updates=updates, hit_rows=hit_rows)
+
+
+def untagged(files: Sequence[BaseFile]) -> TaggedBatch:
+    """The answer without looking: no key lives anywhere, as for inserts."""
+    return TaggedBatch(hits=None, files=tuple(files), updates={}, hit_rows={})
 
 
 def _deliver(staged: StagedBatch, tasks: Sequence[LookupTask]) -> DataFrame:
@@ -119,7 +123,9 @@ def _deliver(staged: StagedBatch, tasks: Sequence[LookupTask]) -> DataFrame:
     return delivered.repartition(len(tasks), "salt")
 
 
-def _lookup(files: tuple[BaseFile, ...], tasks: tuple[LookupTask, ...], storage: Storage):  # type: ignore[no-untyped-def]
+def _lookup(
+    files: tuple[BaseFile, ...], tasks: tuple[LookupTask, ...], storage: Storage
+) -> BatchFunction:
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pieces: list[KeyPiece] = []
         number = None

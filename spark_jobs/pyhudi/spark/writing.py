@@ -6,19 +6,19 @@ Every row of a staged batch is sent to the task of its bucket; each task writes 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.pieces import buffers, from_bytes, record_batch, this_task, to_bytes
 from pyhudi.spark.staging import StagedBatch, split_by
 from pyhudi.spark.tagging import TaggedBatch, positions_of
@@ -67,12 +67,9 @@ def write_buckets(
         salts=partition_salts(count),
         schema=schema,
     )
-    routed = _with_hits(staged, tagged).mapInArrow(
-        _route(routing), from_arrow_schema(ROUTED_SCHEMA)
-    )
-    written = routed.repartition(count, "salt").mapInArrow(
-        _write(plan.buckets, job, schema), from_arrow_schema(STAT_SCHEMA)
-    )
+    routed = map_in_arrow(_with_hits(staged, tagged), _route(routing), ROUTED_SCHEMA)
+    delivered = routed.repartition(count, "salt")
+    written = map_in_arrow(delivered, _write(plan.buckets, job, schema), STAT_SCHEMA)
     return stats_of(written)
 
 
@@ -106,9 +103,7 @@ def _with_hits(staged: StagedBatch, tagged: TaggedBatch) -> DataFrame:
     return joined.drop("hit_piece")
 
 
-def _route(
-    routing: Routing,
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _route(routing: Routing) -> BatchFunction:
     def route(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in range(batch.num_rows):
@@ -148,7 +143,7 @@ def _route_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordB
 
 def _write(
     buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+) -> BatchFunction:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: list[tuple[int, pa.RecordBatch]] = []
         number = None

@@ -64,6 +64,11 @@ def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
     return tuple(sorted(set(found), key=lambda marked: marked.path))
 
 
+def marked_instants(storage: Storage) -> tuple[str, ...]:
+    """The instants that have markers."""
+    return tuple(status.name for status in storage.list(_TEMP) if status.is_dir)
+
+
 def delete_strays(storage: Storage, instant: str, committed: Collection[str]) -> tuple[str, ...]:
     """Delete the files of attempts that do not count: retried and speculative ones.
 

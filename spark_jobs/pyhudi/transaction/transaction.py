@@ -111,6 +111,14 @@ class Transaction:
         except HudiError as failure:
             _log.warning("the markers of %s stay behind: %s", self.instant, failure)
 
+    def withdraw(self) -> None:
+        """End the instant without a trace: nothing was written, and nothing is to be."""
+        writer = self._writer
+        for state in (State.INFLIGHT, State.REQUESTED):
+            active.remove(writer.storage, writer.config.version, self._pending(state))
+        delete_markers(writer.storage, self.instant)
+        self._is_complete = True
+
     def _pending(self, state: State) -> Instant:
         return Instant(time=self.instant, action=self._action, state=state)
 
@@ -154,7 +162,7 @@ class Transaction:
 
     def _check_still_ours(self) -> None:
         writer = self._writer
-        name = layout.file_name(self._pending(State.REQUESTED), writer.config.version)
+        name = layout.path(self._pending(State.REQUESTED), writer.config.version)
         if not writer.storage.exists(name):
             raise ConflictError(
                 f"instant {self.instant} was rolled back by another writer; retry",

@@ -31,7 +31,8 @@ class IncomingRows:
     def gather(cls, rows: pa.Table, job: WriteJob) -> IncomingRows:
         """Collect the rows of one file group, one a key where the operation combines them."""
         if job.combine_batch and rows.num_rows > 1:
-            ordering = rows.column(job.ordering_field) if job.ordering_field else None
+            has_order = job.ordering_field is not None and not job.is_deleting
+            ordering = rows.column(job.ordering_field) if has_order else None
             positions = surviving_positions(rows.column(RECORD_KEY), ordering)
             if positions is not None:
                 rows = rows.take(pa.array(positions))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from pyhudi.actions.commit import WriteStat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,37 @@ class WorkloadProfile:
     updates: Mapping[tuple[str, str], int]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be written."""
+        return not any(self.inserts.values()) and not self.updates
+
+    @property
     def partitions(self) -> tuple[str, ...]:
         """Every partition path touched, sorted."""
         return tuple(sorted({*self.inserts, *(partition for partition, _ in self.updates)}))
+
+
+def planned_stats(
+    profile: WorkloadProfile, previous: Mapping[tuple[str, str], str]
+) -> Iterator[tuple[str, WriteStat]]:
+    """What the inflight file says: per partition its inserts, and its updates by file group.
+
+    ``previous`` has the instant of the base file of each file group with updates.
+
+    Source: BaseCommitActionExecutor.saveWorkloadProfileMetadataToInflight, Hudi 0.15.
+    """
+    for partition in profile.partitions:
+        inserts = profile.inserts.get(partition, 0)
+        yield partition, WriteStat(file_id="", num_inserts=inserts, **_NO_TIMES)
+        for (where, file_id), updates in sorted(profile.updates.items()):
+            if where == partition:
+                stat = WriteStat(
+                    file_id=file_id,
+                    prev_commit=previous[partition, file_id],
+                    num_update_writes=updates,
+                    **_NO_TIMES,
+                )
+                yield partition, stat
+
+
+_NO_TIMES = {"total_scan_time": None, "total_upsert_time": None, "total_create_time": None}

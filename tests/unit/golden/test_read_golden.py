@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import pyhudi
@@ -16,6 +14,21 @@ from tests.support.golden import (
     row_texts,
     without,
 )
+
+# What Hudi gives in these columns, and why it is not given here:
+#
+# * in a table without meta columns Hudi leaves them out of the rows; here they are null;
+# * an incremental query of 0.15 gives null for a partition column that only the path has;
+# * 0.15 gives text out of the path for the column of a timestamp-based key generator, or in an
+#   incremental query the number in the file; 1.1.1 always gives the number as text, which for the
+#   snapshot is the expected row.
+DIFFERENT_COLUMNS = {
+    ("v6_cow_no_meta_fields", "snapshot"): META_FIELDS,
+    ("v6_cow_no_meta_fields", "time"): META_FIELDS,
+    ("v6_cow_drop_partition_columns", "incremental"): ("part",),
+    ("v6_cow_timestamp_keygen", "time"): ("moment",),
+    ("v6_cow_timestamp_keygen", "incremental"): ("moment",),
+}
 
 QUERIES = [
     pytest.param(name, query, id=f"{name}-{query}")

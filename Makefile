@@ -1,0 +1,73 @@
+# One command for each thing to do; "make help" lists them. All of them keep to this folder.
+
+SHELL := /bin/sh
+VENV := .venv
+RUN := $(VENV)/bin/python
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+	&& echo "$$p" && break; done)
+SF ?= 1
+PEER ?= none
+
+# Caches and temporary files stay in the clone, even where HOME cannot be written.
+export UV_CACHE_DIR ?= $(CURDIR)/.demo/cache/uv
+export PIP_CACHE_DIR ?= $(CURDIR)/.demo/cache/pip
+export UV_PYTHON_DOWNLOADS := never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test interop bench check format setup java clean
+
+help:  ## List the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null \
+	|| sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1  \2/p' $(MAKEFILE_LIST)
+
+demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with Airflow, month by month
+	@$(RUN) scripts/demo.py
+
+test: java $(VENV)/test.ready  ## Run the tests
+	$(RUN) -m pytest -q
+
+# Where a prerequisite is missing setup.sh says which and exits 3; the tests then skip, or fail if CI=true.
+interop: $(VENV)/test.ready  ## Compare with Apache Hudi itself, which is fetched from Maven Central
+	@tests/interop/setup.sh || test $$? -eq 3
+	$(RUN) -m pytest -q -rsx -m interop tests/interop
+
+check: $(VENV)/test.ready  ## Format, lint, types and layers, as in CI
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+	PYTHONPATH=spark_jobs:. $(VENV)/bin/lint-imports
+
+format: $(VENV)/test.ready  ## Format the code
+	$(RUN) -m ruff format .
+	$(RUN) -m ruff check --fix .
+
+bench: java $(VENV)/bench.ready  ## Measure the write steps: make bench SF=1 PEER=hudi
+	$(RUN) benchmarks/upsert.py --scale-factor $(SF) --peer $(PEER)
+
+setup: $(VENV)/test.ready  ## Make .venv with all that the tests need
+
+clean:  ## Delete the demo's table and Airflow home
+	rm -rf .demo
+
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	found=$$("$$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); \
+	case "$$found" in 17|18|19|2[0-9]) ;; *) \
+	echo "Java 17 or 21 is needed, found $${found:-none} ($$java): install it (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME." >&2; \
+	exit 1 ;; esac
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and none is on PATH: install one, or call make PYTHON=/path/to/python3." >&2; exit 1; }
+	@echo "Making $(VENV) with $(PYTHON) ..."
+	@$(if $(UV),uv venv --quiet --python "$(PYTHON)" $(VENV),"$(PYTHON)" -m venv $(VENV))
+
+# One line an environment: the extras of pyproject.toml that it needs.
+$(VENV)/demo.ready: EXTRAS := demo
+$(VENV)/test.ready: EXTRAS := demo,test
+$(VENV)/bench.ready: EXTRAS := bench
+$(VENV)/%.ready: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing Airflow, Spark and this package with its extras [$(EXTRAS)] into $(VENV), about 1 GB (once) ..."
+	@$(if $(UV),uv pip install --quiet --python $(RUN),$(RUN) -m pip install --quiet) --editable ".[$(EXTRAS)]"
+	@touch $@

@@ -1,0 +1,218 @@
+"""What a commit wrote: statistics of each file, and the commit's metadata around them.
+
+Text and field order are those of table version 6.
+
+Source: HoodieCommitMetadata, HoodieReplaceCommitMetadata and HoodieWriteStat, Hudi 0.15.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyhudi.actions.json_text import pretty
+from pyhudi.errors import CorruptTableError
+
+NO_PREVIOUS_COMMIT = "null"
+
+_AVRO_MAGIC = b"Obj\x01"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteStat:
+    """What one write did to one file group.
+
+    ``prev_commit`` is the instant of the file that was rewritten, or the text ``null`` for a new
+    file group. In a write that has only begun, ``file_id`` is empty and ``path`` None for the
+    inserts of a partition, and the times are None.
+
+    Units: bytes and milliseconds.
+    """
+
+    file_id: str | None
+    path: str | None = None
+    cdc_stats: Mapping[str, int] | None = None
+    prev_commit: str | None = NO_PREVIOUS_COMMIT
+    num_writes: int = 0
+    num_deletes: int = 0
+    num_update_writes: int = 0
+    num_inserts: int = 0
+    total_write_bytes: int = 0
+    total_write_errors: int = 0
+    partition_path: str | None = None
+    file_size_bytes: int = 0
+    min_event_time: int | None = None
+    max_event_time: int | None = None
+    total_scan_time: int | None = 0
+    total_upsert_time: int | None = 0
+    total_create_time: int | None = 0
+
+    @classmethod
+    def from_json(cls, stat: Mapping[str, Any]) -> WriteStat:
+        """The statistics in a JSON object; entries that are missing have their defaults."""
+        times = stat.get("runtimeStats") or {}
+        known = {name: stat[key] for key, name in _STAT_FIELDS.items() if key in stat}
+        timed = {name: times.get(key) for key, name in _TIME_FIELDS.items()}
+        return cls(**{"file_id": None, **known, **timed})
+
+    def to_json(self) -> dict[str, Any]:
+        """The statistics as a JSON object, its entries in Hudi's order."""
+        found = {
+            key: getattr(self, _STAT_FIELDS[key]) if key in _STAT_FIELDS else _UNUSED[key]
+            for key in _STAT_ORDER
+        }
+        times = {key: getattr(self, name) for key, name in _TIME_FIELDS.items()}
+        is_timed = any(value is not None for value in times.values())
+        return {**found, "runtimeStats": times if is_timed else None}
+
+
+_STAT_FIELDS = {
+    "fileId": "file_id",
+    "path": "path",
+    "cdcStats": "cdc_stats",
+    "prevCommit": "prev_commit",
+    "numWrites": "num_writes",
+    "numDeletes": "num_deletes",
+    "numUpdateWrites": "num_update_writes",
+    "numInserts": "num_inserts",
+    "totalWriteBytes": "total_write_bytes",
+    "totalWriteErrors": "total_write_errors",
+    "partitionPath": "partition_path",
+    "fileSizeInBytes": "file_size_bytes",
+    "minEventTime": "min_event_time",
+    "maxEventTime": "max_event_time",
+}
+_TIME_FIELDS = {
+    "totalScanTime": "total_scan_time",
+    "totalUpsertTime": "total_upsert_time",
+    "totalCreateTime": "total_create_time",
+}
+# Entries that only writes to logs and compactions fill.
+_UNUSED = {
+    "tempPath": None,
+    "totalLogRecords": 0,
+    "totalLogFilesCompacted": 0,
+    "totalLogSizeCompacted": 0,
+    "totalUpdatedRecordsCompacted": 0,
+    "totalLogBlocks": 0,
+    "totalCorruptLogBlock": 0,
+    "totalRollbackBlocks": 0,
+}
+_STAT_ORDER = (
+    *("fileId", "path", "cdcStats", "prevCommit", "numWrites", "numDeletes", "numUpdateWrites"),
+    *("numInserts", "totalWriteBytes", "totalWriteErrors", "tempPath", "partitionPath"),
+    *("totalLogRecords", "totalLogFilesCompacted", "totalLogSizeCompacted"),
+    *("totalUpdatedRecordsCompacted", "totalLogBlocks", "totalCorruptLogBlock"),
+    *("totalRollbackBlocks", "fileSizeInBytes", "minEventTime", "maxEventTime"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitMetadata:
+    """What an instant that writes rows says of itself, when inflight and when completed.
+
+    ``operation_type`` is the operation as Hudi names it, such as ``UPSERT``; ``extra_metadata`` has
+    the Avro schema under ``schema`` and whatever the writer adds.
+    """
+
+    partition_to_write_stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)
+    compacted: bool = False
+    extra_metadata: Mapping[str, str | None] = field(default_factory=dict)
+    operation_type: str = "UNKNOWN"
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, where: str | None = None) -> CommitMetadata:
+        """The metadata in an instant's file; an empty file says nothing and is no error.
+
+        Raises:
+            CorruptTableError: the bytes are no commit metadata; ``where`` names their file.
+        """
+        return cls._from_json(_parse(data, where))
+
+    def to_bytes(self) -> bytes:
+        """The text of an instant's file."""
+        return pretty(self._to_json()).encode()
+
+    @property
+    def schema_text(self) -> str | None:
+        """The Avro schema the rows were written with, without meta columns; None if unsaid."""
+        return self.extra_metadata.get("schema") or None
+
+    @property
+    def write_stats(self) -> Iterator[WriteStat]:
+        """The statistics of all files."""
+        for stats in self.partition_to_write_stats.values():
+            yield from stats
+
+    @classmethod
+    def _from_json(cls, found: Mapping[str, Any]) -> CommitMetadata:
+        by_partition = found.get("partitionToWriteStats") or {}
+        return cls(
+            partition_to_write_stats={
+                partition: tuple(WriteStat.from_json(stat) for stat in stats)
+                for partition, stats in by_partition.items()
+            },
+            compacted=bool(found.get("compacted")),
+            extra_metadata=dict(found.get("extraMetadata") or {}),
+            operation_type=found.get("operationType") or "UNKNOWN",
+        )
+
+    def _to_json(self) -> dict[str, Any]:
+        return {
+            "partitionToWriteStats": {
+                partition: [stat.to_json() for stat in stats]
+                for partition, stats in self.partition_to_write_stats.items()
+            },
+            "compacted": self.compacted,
+            "extraMetadata": dict(self.extra_metadata),
+            "operationType": self.operation_type,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceCommitMetadata:
+    """A commit that hides file groups: what it wrote, and the file ids it replaced by partition."""
+
+    commit: CommitMetadata
+    partition_to_replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, where: str | None = None) -> ReplaceCommitMetadata:
+        """The metadata in an instant's file; an empty file says nothing and is no error.
+
+        Raises:
+            CorruptTableError: the bytes are no commit metadata; ``where`` names their file.
+        """
+        found = _parse(data, where)
+        replaced = found.get("partitionToReplaceFileIds") or {}
+        return cls(
+            commit=CommitMetadata._from_json(found),
+            partition_to_replaced_file_ids={
+                partition: tuple(file_ids) for partition, file_ids in replaced.items()
+            },
+        )
+
+    def to_bytes(self) -> bytes:
+        """The text of an instant's file."""
+        replaced = {key: list(ids) for key, ids in self.partition_to_replaced_file_ids.items()}
+        text = pretty({**self.commit._to_json(), "partitionToReplaceFileIds": replaced})
+        return text.encode()
+
+
+def _parse(data: bytes, where: str | None) -> Mapping[str, Any]:
+    if not data:
+        return {}
+    problem = "it is no JSON object"
+    if data.startswith(_AVRO_MAGIC):
+        problem = "it is Avro, which belongs to table version 8 and later"
+    else:
+        try:
+            found = json.loads(data)
+        except ValueError as error:
+            problem = str(error)
+        else:
+            if isinstance(found, dict):
+                return found
+    raise CorruptTableError(f"commit metadata cannot be read: {problem}", where=where)

@@ -1,0 +1,337 @@
+"""How large files become, what they are made of, and how tasks go about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.config import option
+from pyhudi.config.option import Option, declare
+from pyhudi.errors import UnsupportedError
+
+
+class BulkInsertSortMode(Enum):
+    """How a bulk insert orders its rows.
+
+    Source: BulkInsertSortMode, Hudi 0.15.
+    """
+
+    NONE = "NONE"
+    GLOBAL_SORT = "GLOBAL_SORT"
+    PARTITION_SORT = "PARTITION_SORT"
+
+
+class IndexType(Enum):
+    """How stored keys are found."""
+
+    SIMPLE = "SIMPLE"
+
+
+class ParquetCodec(Enum):
+    """The compression of base files, as Parquet names it."""
+
+    ZSTD = "zstd"
+    GZIP = "gzip"
+    SNAPPY = "snappy"
+    LZ4_RAW = "lz4_raw"
+    NONE = "none"
+
+
+def _codec(text: str) -> ParquetCodec:
+    is_none = text.lower() in ("", "uncompressed")
+    return ParquetCodec.NONE if is_none else option.parse_enum(ParquetCodec)(text)
+
+
+def _index_type(text: str) -> IndexType:
+    others = ("bloom", "global_bloom", "global_simple", "bucket", "record_index", "hbase")
+    if text.lower() in (*others, "inmemory", "flink_state", "global_record_level_index"):
+        raise UnsupportedError(f"hoodie.index.type is {text!r}, which is not supported; use SIMPLE")
+    return option.parse_enum(IndexType)(text)
+
+
+def _sort_mode(text: str) -> BulkInsertSortMode:
+    if text.upper() in ("PARTITION_PATH_REPARTITION", "PARTITION_PATH_REPARTITION_AND_SORT"):
+        # Both only arrange rows over tasks so that files hold a partition each, as these do.
+        return BulkInsertSortMode.GLOBAL_SORT
+    return option.parse_enum(BulkInsertSortMode)(text)
+
+
+def _filter_type(text: str) -> str:
+    if text.upper() not in ("SIMPLE", "DYNAMIC_V0"):
+        raise ValueError("SIMPLE, DYNAMIC_V0")
+    return text.upper()
+
+
+def _rate(text: str) -> float:
+    value = option.parse_fraction(text)
+    if not 0 < value < 1:
+        raise ValueError("a number between 0 and 1")
+    return value
+
+
+MAX_FILE_SIZE = declare(
+    Option(
+        key="hoodie.parquet.max.file.size",
+        parse=option.parse_positive,
+        default=120 << 20,
+        doc="bytes at which a base file is full",
+    )
+)
+SMALL_FILE_LIMIT = declare(
+    Option(
+        key="hoodie.parquet.small.file.limit",
+        parse=option.parse_size,
+        default=100 << 20,
+        doc="base files below so many bytes get inserts; 0 for none",
+    )
+)
+RECORD_SIZE_ESTIMATE = declare(
+    Option(
+        key="hoodie.copyonwrite.record.size.estimate",
+        parse=option.parse_positive,
+        default=1024,
+        doc="bytes of a record before commits tell",
+    )
+)
+RECORD_SIZE_THRESHOLD = declare(
+    Option(
+        key="hoodie.record.size.estimation.threshold",
+        parse=option.parse_fraction,
+        default=1.0,
+        doc="how many small-file limits a commit must have written to tell the size of a record",
+    )
+)
+INSERT_SPLIT_SIZE = declare(
+    Option(
+        key="hoodie.copyonwrite.insert.split.size",
+        parse=option.parse_positive,
+        default=500_000,
+        doc="rows of a new file group when splits are not automatic",
+    )
+)
+INSERT_AUTO_SPLIT = declare(
+    Option(
+        key="hoodie.copyonwrite.insert.auto.split",
+        parse=option.parse_bool,
+        default=True,
+        doc="new file groups get as many rows as fit a full file",
+    )
+)
+CODEC = declare(
+    Option(
+        key="hoodie.parquet.compression.codec",
+        parse=_codec,
+        default=ParquetCodec.ZSTD,
+        doc="compression of base files; Hudi's default is gzip",
+    )
+)
+ROW_GROUP_SIZE = declare(
+    Option(
+        key="hoodie.parquet.block.size",
+        parse=option.parse_positive,
+        default=120 << 20,
+        doc="bytes of a row group before compression",
+    )
+)
+PAGE_SIZE = declare(
+    Option(
+        key="hoodie.parquet.page.size",
+        parse=option.parse_positive,
+        default=1 << 20,
+        doc="bytes of a page",
+    )
+)
+DICTIONARY = declare(
+    Option(
+        key="hoodie.parquet.dictionary.enabled",
+        parse=option.parse_bool,
+        default=True,
+        doc="dictionary encoding where it pays",
+    )
+)
+BLOOM_ENTRIES = declare(
+    Option(
+        key="hoodie.index.bloom.num_entries",
+        parse=option.parse_positive,
+        default=60_000,
+        doc="keys that fill a bloom filter, or a row of a dynamic one",
+    )
+)
+BLOOM_FPP = declare(
+    Option(
+        key="hoodie.index.bloom.fpp",
+        parse=_rate,
+        default=1e-9,
+        doc="false-positive rate of a full bloom filter",
+    )
+)
+BLOOM_MAX_ENTRIES = declare(
+    Option(
+        key="hoodie.bloom.index.filter.dynamic.max.entries",
+        parse=option.parse_positive,
+        default=100_000,
+        doc="keys up to which a dynamic bloom filter grows",
+    )
+)
+BLOOM_TYPE = declare(
+    Option(
+        key="hoodie.bloom.index.filter.type",
+        parse=_filter_type,
+        default="DYNAMIC_V0",
+        doc="kind of bloom filter in footers",
+    )
+)
+SORT_MODE = declare(
+    Option(
+        key="hoodie.bulkinsert.sort.mode",
+        parse=_sort_mode,
+        default=BulkInsertSortMode.NONE,
+        doc="how a bulk insert orders its rows",
+    )
+)
+BULK_INSERT_PARALLELISM = declare(
+    Option(
+        key="hoodie.bulkinsert.shuffle.parallelism",
+        parse=option.parse_int,
+        default=0,
+        doc="tasks of a sorted bulk insert; 0 follows the input",
+    )
+)
+INDEX_TYPE = declare(
+    Option(
+        key="hoodie.index.type",
+        parse=_index_type,
+        default=IndexType.SIMPLE,
+        doc="how stored keys are found",
+    )
+)
+HEARTBEAT_INTERVAL = declare(
+    Option(
+        key="hoodie.client.heartbeat.interval_in_ms",
+        parse=option.parse_positive,
+        default=60_000,
+        doc="milliseconds between two heartbeats of a writer",
+    )
+)
+HEARTBEAT_MISSES = declare(
+    Option(
+        key="hoodie.client.heartbeat.tolerable.misses",
+        parse=option.parse_positive,
+        default=2,
+        doc="heartbeats a live writer may miss",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSizing:
+    """When a base file is full, and when it is small enough to get inserts.
+
+    Units: sizes in bytes, splits in rows, ``record_size_threshold`` in small-file limits.
+    """
+
+    max_file_size: int = MAX_FILE_SIZE.default
+    small_file_limit: int = SMALL_FILE_LIMIT.default
+    record_size_estimate: int = RECORD_SIZE_ESTIMATE.default
+    record_size_threshold: float = RECORD_SIZE_THRESHOLD.default
+    insert_split_size: int = INSERT_SPLIT_SIZE.default
+    insert_auto_split: bool = INSERT_AUTO_SPLIT.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> FileSizing:
+        """The sizes that options ask for."""
+        return cls(
+            max_file_size=MAX_FILE_SIZE.read(options),
+            small_file_limit=SMALL_FILE_LIMIT.read(options),
+            record_size_estimate=RECORD_SIZE_ESTIMATE.read(options),
+            record_size_threshold=RECORD_SIZE_THRESHOLD.read(options),
+            insert_split_size=INSERT_SPLIT_SIZE.read(options),
+            insert_auto_split=INSERT_AUTO_SPLIT.read(options),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetConfig:
+    """How base files are encoded.
+
+    Units: sizes in bytes.
+    """
+
+    codec: ParquetCodec = CODEC.default
+    row_group_size: int = ROW_GROUP_SIZE.default
+    page_size: int = PAGE_SIZE.default
+    dictionary: bool = DICTIONARY.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> ParquetConfig:
+        """The encoding that options ask for."""
+        return cls(
+            codec=CODEC.read(options),
+            row_group_size=ROW_GROUP_SIZE.read(options),
+            page_size=PAGE_SIZE.read(options),
+            dictionary=DICTIONARY.read(options),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomConfig:
+    """The bloom filters of footers."""
+
+    num_entries: int = BLOOM_ENTRIES.default
+    fpp: float = BLOOM_FPP.default
+    max_entries: int = BLOOM_MAX_ENTRIES.default
+    type: str = BLOOM_TYPE.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> BloomConfig:
+        """The filters that options ask for."""
+        return cls(
+            num_entries=BLOOM_ENTRIES.read(options),
+            fpp=BLOOM_FPP.read(options),
+            max_entries=BLOOM_MAX_ENTRIES.read(options),
+            type=BLOOM_TYPE.read(options),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkInsertConfig:
+    """How a bulk insert orders and spreads its rows; ``parallelism`` 0 follows the input."""
+
+    sort_mode: BulkInsertSortMode = SORT_MODE.default
+    parallelism: int = BULK_INSERT_PARALLELISM.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> BulkInsertConfig:
+        """The order that options ask for."""
+        return cls(
+            sort_mode=SORT_MODE.read(options), parallelism=BULK_INSERT_PARALLELISM.read(options)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexConfig:
+    """How stored keys are found."""
+
+    index_type: IndexType = INDEX_TYPE.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> IndexConfig:
+        """The index that options ask for."""
+        return cls(index_type=INDEX_TYPE.read(options))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatConfig:
+    """How often a writer shows that it lives, and how often it may fail to."""
+
+    interval_ms: int = HEARTBEAT_INTERVAL.default
+    tolerable_misses: int = HEARTBEAT_MISSES.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> HeartbeatConfig:
+        """The heartbeat that options ask for."""
+        return cls(
+            interval_ms=HEARTBEAT_INTERVAL.read(options),
+            tolerable_misses=HEARTBEAT_MISSES.read(options),
+        )

@@ -1,0 +1,156 @@
+"""One option: its key, what its text means, and what holds when it is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from pyhudi.errors import OptionError
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
+
+_DECLARED: dict[str, Option[Any]] = {}
+_CANONICAL: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option(Generic[T]):
+    """An option under its Hudi key.
+
+    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
+    ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key, or
+    ``pyhudi`` for one of ours.
+    """
+
+    key: str
+    parse: Callable[[str], T]
+    default: T
+    doc: str
+    aliases: tuple[str, ...] = ()
+    since: str = "0.14"
+
+    def read(self, options: Mapping[str, str]) -> T:
+        """The option's value among these; the key itself goes before its aliases.
+
+        Raises:
+            OptionError: the text is none of the allowed ones.
+        """
+        for key in (self.key, *self.aliases):
+            if key in options:
+                return self._parsed(key, options[key])
+        return self.default
+
+    def is_given(self, options: Mapping[str, str]) -> bool:
+        """Whether the options name this one, by its key or an alias."""
+        return any(key in options for key in (self.key, *self.aliases))
+
+    def _parsed(self, key: str, text: str) -> T:
+        try:
+            return self.parse(text.strip())
+        except ValueError as error:
+            raise OptionError(f"option {key} is {text!r}; allowed: {error}") from error
+
+
+def declare(option: Option[T]) -> Option[T]:
+    """Make an option known by name, and give it back."""
+    _DECLARED[option.key] = option
+    _CANONICAL[option.key] = option.key
+    for alias in option.aliases:
+        _CANONICAL[alias] = option.key
+    return option
+
+
+def declared() -> Mapping[str, Option[Any]]:
+    """Every declared option by its key."""
+    return _DECLARED
+
+
+def canonical_key(key: str) -> str:
+    """The key that an alias stands for; any other key as it is."""
+    return _CANONICAL.get(key, key)
+
+
+def parse_text(text: str) -> str:
+    """Any text that is not empty."""
+    if not text:
+        raise ValueError("a text that is not empty")
+    return text
+
+
+def parse_optional_text(text: str) -> str | None:
+    """A text; the empty one means none."""
+    return text or None
+
+
+def parse_bool(text: str) -> bool:
+    """True or false, in any case."""
+    lowered = text.lower()
+    if lowered not in ("true", "false"):
+        raise ValueError("true or false")
+    return lowered == "true"
+
+
+def parse_int(text: str) -> int:
+    """A whole number that is not negative."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise ValueError("a whole number, 0 or greater")
+    return value
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes."""
+    try:
+        return parse_int(text)
+    except ValueError:
+        raise ValueError("a number of bytes without a unit, 0 or greater") from None
+
+
+def parse_positive(text: str) -> int:
+    """A whole number greater than 0."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value <= 0:
+        raise ValueError("a whole number greater than 0")
+    return value
+
+
+def parse_fraction(text: str) -> float:
+    """A number that is not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError("a number, 0 or greater")
+    return value
+
+
+def parse_fields(text: str) -> tuple[str, ...]:
+    """Names separated by commas; none at all for an empty text."""
+    names = tuple(name.strip() for name in text.split(",")) if text else ()
+    if "" in names:
+        raise ValueError("column names separated by single commas")
+    if len(set(names)) < len(names):
+        raise ValueError("column names separated by commas, each once")
+    return names
+
+
+def parse_enum(kind: type[E]) -> Callable[[str], E]:
+    """One of an enum's values, in any case."""
+    by_text = {str(member.value).lower(): member for member in kind}
+
+    def parse(text: str) -> E:
+        if text.lower() not in by_text:
+            raise ValueError(", ".join(str(member.value) for member in kind))
+        return by_text[text.lower()]
+
+    return parse

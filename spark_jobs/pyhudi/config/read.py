@@ -1,0 +1,146 @@
+"""What is asked of a table when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.config import option
+from pyhudi.config.instant_text import normalise_instant
+from pyhudi.config.option import Option, declare
+from pyhudi.errors import OptionError
+
+_EARLIEST = ("earliest", "000")
+
+
+class QueryType(Enum):
+    """Which view of a table a query gives.
+
+    Source: DataSourceReadOptions.QUERY_TYPE, Hudi 0.15; change data is its incremental format
+    ``cdc``.
+    """
+
+    SNAPSHOT = "snapshot"
+    READ_OPTIMIZED = "read_optimized"
+    INCREMENTAL = "incremental"
+    CDC = "cdc"
+
+
+def _begin(text: str) -> str:
+    # Below every instant there is.
+    return "000" if text.lower() in _EARLIEST else normalise_instant(text)
+
+
+QUERY_TYPE = declare(
+    Option(
+        key="hoodie.datasource.query.type",
+        aliases=("hoodie.datasource.view.type",),
+        parse=option.parse_enum(QueryType),
+        default=QueryType.SNAPSHOT,
+        doc="which view of the table to give",
+    )
+)
+INCREMENTAL_FORMAT = declare(
+    Option(
+        key="hoodie.datasource.query.incremental.format",
+        parse=str.lower,
+        default="latest_state",
+        doc="rows as they are (latest_state) or their changes (cdc) in an incremental query",
+    )
+)
+AS_OF = declare(
+    Option(
+        key="as.of.instant",
+        parse=normalise_instant,
+        default=None,
+        doc="the instant to read the table as of",
+    )
+)
+BEGIN = declare(
+    Option(
+        key="hoodie.datasource.read.begin.instanttime",
+        parse=_begin,
+        default=None,
+        doc="the instant after which an incremental query starts",
+    )
+)
+END = declare(
+    Option(
+        key="hoodie.datasource.read.end.instanttime",
+        parse=normalise_instant,
+        default=None,
+        doc="the last instant of an incremental query",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadConfig:
+    """A query; instants are in the digits that they are compared by."""
+
+    query_type: QueryType = QueryType.SNAPSHOT
+    as_of: str | None = None
+    begin: str | None = None
+    end: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        query_type: str = "snapshot",
+        as_of: str | None = None,
+        begin: str | None = None,
+        end: str | None = None,
+    ) -> ReadConfig:
+        """The query that these texts ask for.
+
+        Raises:
+            OptionError: an unknown query type, a text that is no instant, or instants that do not
+                belong to such a query.
+        """
+        given = {
+            QUERY_TYPE.key: query_type,
+            AS_OF.key: as_of,
+            BEGIN.key: begin,
+            END.key: end,
+        }
+        return cls.from_options({key: text for key, text in given.items() if text is not None})
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> ReadConfig:
+        """The query that Hudi's read options ask for.
+
+        Raises:
+            OptionError: as ``of``.
+        """
+        query_type = QUERY_TYPE.read(options)
+        changes = INCREMENTAL_FORMAT.read(options)
+        if changes not in ("latest_state", "cdc"):
+            raise OptionError(
+                f"option {INCREMENTAL_FORMAT.key} is {changes!r}; allowed: latest_state, cdc"
+            )
+        if query_type is QueryType.INCREMENTAL and changes == "cdc":
+            query_type = QueryType.CDC
+        query = cls(
+            query_type=query_type,
+            as_of=AS_OF.read(options),
+            begin=BEGIN.read(options),
+            end=END.read(options),
+        )
+        query._check()
+        return query
+
+    def _check(self) -> None:
+        has_range = self.begin is not None or self.end is not None
+        is_ranged = self.query_type in (QueryType.INCREMENTAL, QueryType.CDC)
+        if has_range and not is_ranged:
+            raise OptionError(
+                f"begin and end belong to an incremental query, and this one is "
+                f"{self.query_type.value}; use as_of for the table as it was"
+            )
+        if self.as_of is not None and is_ranged:
+            raise OptionError(
+                f"as_of does not belong to a query of type {self.query_type.value}; "
+                "use begin and end"
+            )

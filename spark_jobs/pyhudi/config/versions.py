@@ -1,0 +1,57 @@
+"""The versions of the table format, and what each implies."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+from pyhudi.errors import UnsupportedError
+
+
+class TimelineLayout(IntEnum):
+    """How the timeline lies on disk: where its files are and what their names say."""
+
+    ONE = 1
+    TWO = 2
+
+
+class CommitEncoding(Enum):
+    """How a completed commit is written."""
+
+    JSON = "json"
+    AVRO = "avro"
+
+
+class TableVersion(IntEnum):
+    """The version of a table's format, by its code in ``hoodie.table.version``.
+
+    Source: HoodieTableVersion, Hudi 1.1: 6 since release 0.14, 8 since 1.0, 9 since 1.1.
+    """
+
+    SIX = 6
+    EIGHT = 8
+    NINE = 9
+
+    @classmethod
+    def of(cls, code: str) -> TableVersion:
+        """The version of a code.
+
+        Raises:
+            UnsupportedError: older than 6, newer than 9, or 7, which no release writes.
+        """
+        for version in cls:
+            if code.strip() == str(version.value):
+                return version
+        raise UnsupportedError(
+            f"the table has format version {code!r}; versions 6, 8 and 9 are known. Let the Hudi "
+            "release that wrote it upgrade or downgrade it."
+        )
+
+    @property
+    def timeline_layout(self) -> TimelineLayout:
+        """How the timeline of such a table lies on disk."""
+        return TimelineLayout.ONE if self is TableVersion.SIX else TimelineLayout.TWO
+
+    @property
+    def commit_encoding(self) -> CommitEncoding:
+        """How completed commits of such a table are written."""
+        return CommitEncoding.JSON if self is TableVersion.SIX else CommitEncoding.AVRO

@@ -1,0 +1,56 @@
+"""The partitions and files of a table, found by listing its folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyhudi.filegroup.names import PARTITION_METADATA_PREFIX
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.storage.storage import FileStatus, Storage
+
+_META_FOLDER = ".hoodie"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageListing:
+    """Finds partitions and files by listing.
+
+    A folder is a partition when it holds a ``.hoodie_partition_metadata`` file; only the folders
+    below one that does not are looked into.
+
+    Source: FileSystemBackedTableMetadata, Hudi 0.15.
+    """
+
+    storage: Storage
+
+    def partitions(self) -> tuple[str, ...]:
+        """The partition paths, sorted; ``""`` alone for a table without partitions."""
+        return tuple(sorted(path for path, _ in self._walk("")))
+
+    def files(self, partition: str) -> tuple[BaseFile, ...]:
+        """The base files of a partition, committed or not."""
+        return _base_files(partition, self.storage.list(partition))
+
+    def all_files(self) -> tuple[BaseFile, ...]:
+        """The base files of every partition; each folder is listed once."""
+        found = (_base_files(path, entries) for path, entries in self._walk(""))
+        return tuple(file for files in found for file in files)
+
+    def _walk(self, folder: str) -> Iterator[tuple[str, list[FileStatus]]]:
+        entries = self.storage.list(folder)
+        if any(entry.name.startswith(PARTITION_METADATA_PREFIX) for entry in entries):
+            yield folder, entries
+            return
+        for entry in entries:
+            if entry.is_dir and entry.path != _META_FOLDER:
+                yield from self._walk(entry.path)
+
+
+def _base_files(partition: str, entries: list[FileStatus]) -> tuple[BaseFile, ...]:
+    found = (
+        BaseFile.of(partition, entry.name, entry.size_bytes)
+        for entry in entries
+        if not entry.is_dir
+    )
+    return tuple(file for file in found if file is not None)

@@ -1,0 +1,73 @@
+"""Which files belong together. Frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyhudi.filegroup.names import PARQUET, parse_base_file_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseFile:
+    """A columnar file of a file group as of one instant.
+
+    ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
+    """
+
+    path: str
+    partition: str
+    file_id: str
+    write_token: str
+    instant: str
+    size_bytes: int
+
+    @classmethod
+    def of(cls, partition: str, name: str, size_bytes: int) -> BaseFile | None:
+        """The base file of this name in a partition; None when it is none."""
+        parsed = parse_base_file_name(name)
+        if parsed is None or parsed.extension != PARQUET:
+            return None
+        return cls(
+            path=f"{partition}/{name}" if partition else name,
+            partition=partition,
+            file_id=parsed.file_id,
+            write_token=parsed.write_token,
+            instant=parsed.instant,
+            size_bytes=size_bytes,
+        )
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSlice:
+    """A file group as it was after one write."""
+
+    base_file: BaseFile
+
+    @property
+    def base_instant(self) -> str:
+        """The instant the slice begins with."""
+        return self.base_file.instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileGroup:
+    """All that one set of record keys was ever written to.
+
+    Shapes: ``slices`` newest first, at most one per instant.
+    """
+
+    partition: str
+    file_id: str
+    slices: tuple[FileSlice, ...]
+
+    def latest(self, as_of: str | None = None) -> FileSlice | None:
+        """The newest slice, or the newest at or before an instant."""
+        for candidate in self.slices:
+            if as_of is None or candidate.base_instant <= as_of:
+                return candidate
+        return None

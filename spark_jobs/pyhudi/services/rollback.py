@@ -1,0 +1,183 @@
+"""Undo a write that did not complete.
+
+::
+
+    plan (from markers, or from a listing when they are gone)
+      ── rollback requested ── inflight ── files deleted ── the write's instant files deleted
+      ── rollback completed ── markers and heartbeat deleted
+
+Every step can be done again: a rollback that dies is found pending and finished from its plan.
+
+Source: BaseRollbackActionExecutor and MarkerBasedRollbackStrategy, Hudi 0.15.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from pyhudi.actions.rollback import RolledBackPartition, RollbackMetadata, RollbackPlan
+from pyhudi.config.table import TableConfig
+from pyhudi.errors import AlreadyExistsError, ConflictError, InvariantError, StorageError
+from pyhudi.filegroup.listing import StorageListing
+from pyhudi.storage.storage import Storage
+from pyhudi.timeline import active
+from pyhudi.timeline.clock import Clock, next_instant_time
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.clustering import clustered_by
+from pyhudi.transaction.heartbeat import forget, is_alive
+from pyhudi.transaction.markers import delete_markers, marked_instants, read_markers
+from pyhudi.transaction.transaction import Writer
+
+_DRAWS = 100
+_log = logging.getLogger(__name__)
+
+
+def recover(writer: Writer) -> tuple[str, ...]:
+    """Bring the table back to where no write is pending; the instants that were undone.
+
+    Raises:
+        ConflictError: a pending write is alive.
+    """
+    storage, config = writer.storage, writer.config
+    for pending in active.load(storage, config.version).pending():
+        if pending.action is Action.ROLLBACK:
+            _finish(storage, config, pending.time)
+    timeline = active.load(storage, config.version)
+    undone = []
+    for instant in timeline.pending_writes():
+        if clustered_by(storage, config.version, instant) is not None:
+            continue
+        now_ms = writer.clock.now_ms()
+        if is_alive(storage, instant.time, now_ms=now_ms, config=writer.heartbeat):
+            raise ConflictError(
+                f"another writer is at work (instant {instant.time}); retry when it has ended",
+                where=storage.uri,
+            )
+        roll_back(storage, config, writer.clock, instant.time)
+        undone.append(instant.time)
+    _sweep(storage, config)
+    return tuple(undone)
+
+
+def roll_back(storage: Storage, config: TableConfig, clock: Clock, instant: str) -> None:
+    """Undo one pending write: afterwards the table is as it was before it.
+
+    Raises:
+        InvariantError: the instant is completed.
+        StorageError: the storage failed; the next writer goes on from where this one came.
+    """
+    timeline = active.load(storage, config.version)
+    write = next((found for found in timeline.write_instants() if found.time == instant), None)
+    if write is None:
+        return
+    if write.is_completed:
+        raise InvariantError(f"instant {instant} is completed and cannot be rolled back here")
+    plan = plan_rollback(storage, write)
+    try:
+        at = _request(storage, config, clock, plan)
+    except StorageError:
+        # A full disk cannot take the plan before it has lost the files of the failed write.
+        _delete_files(storage, plan)
+        at = _request(storage, config, clock, plan)
+    _log.warning("%s: rolling back instant %s, which did not complete", config.name, instant)
+    _finish(storage, config, at)
+
+
+def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
+    """Which files a pending write may have left; nothing is deleted yet.
+
+    Markers tell; without any, which a crash between two deletions can leave, a listing does.
+    """
+    marked = [found.path for found in read_markers(storage, write.time)]
+    if not marked:
+        files = StorageListing(storage).all_files()
+        marked = [file.path for file in files if file.instant == write.time]
+    return RollbackPlan(
+        instant=write.time, action=write.action.value, files=_by_partition(storage, marked)
+    )
+
+
+def _by_partition(storage: Storage, paths: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(set(paths)):
+        found[path.rpartition("/")[0]].append(storage.absolute(path))
+    return {partition: tuple(files) for partition, files in found.items()}
+
+
+def _request(storage: Storage, config: TableConfig, clock: Clock, plan: RollbackPlan) -> str:
+    for _ in range(_DRAWS):
+        latest = active.load(storage, config.version).latest_time
+        at = next_instant_time(clock, config.timezone, latest)
+        requested = Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
+        try:
+            active.write_state(storage, config.version, requested, plan.to_bytes())
+        except AlreadyExistsError:
+            continue
+        return at
+    raise ConflictError(
+        f"no free instant time after {_DRAWS} tries; other writers are very busy, retry",
+        where=storage.uri,
+    )
+
+
+def _finish(storage: Storage, config: TableConfig, at: str) -> None:
+    """Carry out the rollback requested at an instant, from the beginning or from midway."""
+    version, started = config.version, time.perf_counter()
+    requested = Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
+    plan = RollbackPlan.from_bytes(active.read_state(storage, version, requested), where=at)
+    if plan.instant is None:
+        raise InvariantError(f"the rollback requested at {at} names no instant")
+    inflight = Instant(time=at, action=Action.ROLLBACK, state=State.INFLIGHT)
+    _write_once(storage, config, inflight, b"")
+    deleted = _delete_files(storage, plan)
+    for state in (State.INFLIGHT, State.REQUESTED):
+        undone = Instant(time=plan.instant, action=Action(plan.action), state=state)
+        active.remove(storage, version, undone)
+    metadata = RollbackMetadata(
+        started=at,
+        milliseconds=int((time.perf_counter() - started) * 1000),
+        instant=plan.instant,
+        action=plan.action,
+        partitions=deleted,
+    )
+    done = Instant(time=at, action=Action.ROLLBACK, state=State.COMPLETED)
+    _write_once(storage, config, done, metadata.to_bytes())
+    delete_markers(storage, plan.instant)
+    forget(storage, plan.instant)
+
+
+def _write_once(storage: Storage, config: TableConfig, instant: Instant, data: bytes) -> None:
+    try:
+        active.write_state(storage, config.version, instant, data)
+    except AlreadyExistsError:
+        # Another writer finishes the same rollback; its steps are the same.
+        return
+
+
+def _delete_files(storage: Storage, plan: RollbackPlan) -> tuple[RolledBackPartition, ...]:
+    root = storage.absolute("") + "/"
+    partitions = []
+    for partition, files in plan.files.items():
+        for file in files:
+            storage.delete(file.removeprefix("file:").removeprefix(root))
+        partitions.append(RolledBackPartition(partition=partition, deleted=files))
+    return tuple(partitions)
+
+
+def _sweep(storage: Storage, config: TableConfig) -> None:
+    """Forget markers of writes that ended, and delete files of tasks that outlived a rollback.
+
+    A task that Spark could not stop in time may leave its marker, and its file, after the rollback
+    of its write.
+    """
+    timeline = active.load(storage, config.version)
+    for instant in marked_instants(storage):
+        write = next((found for found in timeline if found.time == instant), None)
+        if write is None:
+            for stray in read_markers(storage, instant):
+                storage.delete(stray.path)
+        if write is None or write.is_completed:
+            delete_markers(storage, instant)

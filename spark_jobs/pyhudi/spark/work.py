@@ -1,0 +1,183 @@
+"""One write from request to result: what was asked, what it means, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import pyarrow as pa
+
+from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.config.known import check_known
+from pyhudi.config.write import Operation, WriteConfig
+from pyhudi.jobs import JobResult
+from pyhudi.schema.avro import dumps
+from pyhudi.services.landed import STAMP, Landed, find_landed
+from pyhudi.services.rollback import recover, roll_back
+from pyhudi.spark.stopwatch import Stopwatch
+from pyhudi.spark.target import Target, settle_target
+from pyhudi.storage.schemes import open_storage
+from pyhudi.table.create import create_table
+from pyhudi.table.metadata_table import disable
+from pyhudi.table.table import Table, open_table
+from pyhudi.timeline import active
+from pyhudi.timeline.clock import SystemClock
+from pyhudi.transaction.transaction import Writer
+from pyhudi.write.job import WriteJob
+from pyhudi.write.sizing import CommitTotals, average_record_size
+
+Status = Literal["committed", "nothing_to_do", "already_committed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One write. ``landed`` is the commit that an earlier attempt of it made, if any."""
+
+    config: WriteConfig
+    target: Target
+    storage_options: Mapping[str, str] | None
+    extra: Mapping[str, str]
+    landed: Landed | None
+    watch: Stopwatch
+
+    def begin(self) -> Writer:
+        """Create the table if need be, and undo what dead writers left in it."""
+        target = self.target
+        if target.table is None:
+            create_table(open_storage(target.path, self.storage_options), target.config)
+        table = self.open()
+        if table.config.metadata_partitions:
+            disable(table.storage, table.config)
+        clock = SystemClock()
+        writer = Writer(
+            storage=table.storage,
+            config=table.config,
+            clock=clock,
+            heartbeat=self.config.heartbeat,
+            undo=partial(roll_back, table.storage, table.config, clock),
+        )
+        recover(writer)
+        return writer
+
+    def open(self) -> Table:
+        """The table as it is now."""
+        return open_table(self.target.path, self.storage_options)
+
+    def job(self, table: Table, instant: str) -> WriteJob:
+        """The write as its tasks see it."""
+        config, target = self.config, self.target
+        is_insert = config.operation is Operation.INSERT
+        return WriteJob(
+            storage=table.storage,
+            instant=instant,
+            schema=target.schema,
+            avro_schema=target.avro_schema_with_meta,
+            parquet=ParquetWriteOptions(
+                codec=config.parquet.codec.value.lower(),
+                row_group_bytes=config.parquet.row_group_size,
+                page_bytes=config.parquet.page_size,
+                dictionary=config.parquet.dictionary,
+            ),
+            bloom=BloomParameters(
+                num_entries=config.bloom.num_entries,
+                fpp=config.bloom.fpp,
+                max_entries=config.bloom.max_entries,
+                type=config.bloom.type,
+            ),
+            max_file_size_bytes=config.sizing.max_file_size,
+            ordering_field=target.ordering_field,
+            combine_batch=config.combines_batch,
+            is_concatenating=is_insert and config.allow_duplicates_on_insert,
+            is_deleting=config.operation is Operation.DELETE,
+        )
+
+    def record_size(self, table: Table) -> int:
+        """Bytes a record of the table takes, about."""
+        sizing = self.config.sizing
+        return average_record_size(
+            _commit_totals(table),
+            estimate_bytes=sizing.record_size_estimate,
+            threshold_bytes=sizing.record_size_threshold * sizing.small_file_limit,
+        )
+
+    def metadata(self, stats: Mapping[str, tuple[WriteStat, ...]]) -> CommitMetadata:
+        """The metadata of the write's instant with these statistics by partition."""
+        return CommitMetadata(
+            partition_to_write_stats=stats,
+            extra_metadata={**self.extra, "schema": dumps(self.target.avro_schema)},
+            operation_type=self.config.operation.commit_name,
+        )
+
+    def nothing(self) -> JobResult:
+        """The result of a write that found nothing to write."""
+        return self.result("nothing_to_do", None, ())
+
+    def result(
+        self, status: Status, instant: str | None, stats: Sequence[WriteStat]
+    ) -> JobResult:
+        """What the job answers."""
+        created = sum(stat.prev_commit == "null" for stat in stats)
+        return JobResult(
+            status=status,
+            instant=instant,
+            completion_time=instant,
+            operation=self.config.operation.value,
+            table=self.target.config.name,
+            base_path=self.target.path,
+            records={
+                "inserted": sum(stat.num_inserts for stat in stats),
+                "updated": sum(stat.num_update_writes for stat in stats),
+                "deleted": sum(stat.num_deletes for stat in stats),
+                "failed": sum(stat.total_write_errors for stat in stats),
+            },
+            partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
+            files={"created": created, "rewritten": len(stats) - created},
+            bytes_written=sum(stat.total_write_bytes for stat in stats),
+            seconds=self.watch.seconds(),
+        )
+
+
+def prepare(
+    rows: pa.Schema,
+    path: str,
+    options: Mapping[str, str],
+    storage_options: Mapping[str, str] | None,
+    commit_metadata: Mapping[str, str] | None,
+) -> Work:
+    """Settle what a request means; nothing is written.
+
+    Raises: whatever is wrong with the request, see ``settle_target``.
+    """
+    check_known(options)
+    config = WriteConfig.from_options(options)
+    target = settle_target(path, config, rows, storage_options)
+    extra = {**config.commit_metadata, **(commit_metadata or {})}
+    landed = None
+    if config.idempotency_key:
+        extra[STAMP] = config.idempotency_key
+        table = target.table
+        if table is not None:
+            version = table.config.version
+            landed = find_landed(table.storage, version, table.timeline, config.idempotency_key)
+    return Work(
+        config=config,
+        target=target,
+        storage_options=storage_options,
+        extra=extra,
+        landed=landed,
+        watch=Stopwatch(target.config.name),
+    )
+
+
+def _commit_totals(table: Table) -> Iterator[CommitTotals]:
+    for instant in reversed(table.timeline.write_instants().completed().instants):
+        data = active.read_state(table.storage, table.config.version, instant)
+        stats = list(CommitMetadata.from_bytes(data, where=instant.time).write_stats)
+        yield CommitTotals(
+            records=sum(stat.num_writes for stat in stats),
+            size_bytes=sum(stat.total_write_bytes for stat in stats),
+        )

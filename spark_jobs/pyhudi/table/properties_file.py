@@ -1,0 +1,58 @@
+"""The file hoodie.properties of a table: read it, make it once, replace it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyhudi.config import properties
+from pyhudi.config.table import TableConfig
+from pyhudi.errors import MissingFileError, TableNotFoundError
+from pyhudi.storage.storage import Storage
+
+PROPERTIES_FILE = ".hoodie/hoodie.properties"
+BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
+
+# java.util.Properties writes this and no other encoding.
+_ENCODING = "latin-1"
+_COMMENT = ("Written by pyhudi",)
+
+
+def load_config(storage: Storage) -> TableConfig:
+    """The configuration of the table in a folder.
+
+    While Hudi replaces the file only its backup is there, and that is read then.
+
+    Raises:
+        TableNotFoundError: there is no table.
+        CorruptTableError: the file breaks the format.
+    Source: HoodieTableConfig.fetchConfigs, Hudi 0.15.
+    """
+    for path in (PROPERTIES_FILE, BACKUP_FILE, PROPERTIES_FILE):
+        try:
+            text = storage.read(path).decode(_ENCODING)
+        except MissingFileError:
+            continue
+        return TableConfig.from_properties(properties.parse(text), where=storage.uri)
+    raise TableNotFoundError(
+        f"no Hudi table at {storage.uri}: {PROPERTIES_FILE} is not there; check the path, or write "
+        "to it to make a table",
+        where=storage.uri,
+    )
+
+
+def create_properties(storage: Storage, config: TableConfig) -> None:
+    """Write the file of a new table.
+
+    Raises:
+        AlreadyExistsError: there is a table already.
+    """
+    storage.create(PROPERTIES_FILE, _bytes(config.to_properties()))
+
+
+def replace_properties(storage: Storage, found: Mapping[str, str]) -> None:
+    """Replace the file of a table at once."""
+    storage.put(PROPERTIES_FILE, _bytes(found))
+
+
+def _bytes(found: Mapping[str, str]) -> bytes:
+    return properties.dump(found, _COMMENT).encode(_ENCODING)

@@ -1,0 +1,93 @@
+"""The schema of a table: what its commits, its properties or its files say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pyhudi.actions.commit import CommitMetadata
+from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.config.table import TableConfig
+from pyhudi.errors import SchemaError
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.schema import avro
+from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.avro import AvroSchema
+from pyhudi.schema.metafields import without_meta, without_meta_avro
+from pyhudi.storage.storage import Storage
+from pyhudi.timeline import active
+from pyhudi.timeline.timeline import Timeline
+
+# Services that rewrite rows keep the schema they found, which may be older than the table's.
+_KEEP_SCHEMA = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
+
+LatestFiles = Callable[[], Iterable[BaseFile]]
+
+
+def resolve_schema(
+    storage: Storage, config: TableConfig, timeline: Timeline, latest_files: LatestFiles
+) -> AvroSchema | None:
+    """The Avro schema of the table's own columns; None for a table that has none yet.
+
+    The newest completed commit that says one decides, then the schema the table was made with,
+    then the footer of a base file, for which ``latest_files`` is asked only then. Partition columns
+    that lie in no file are strings at the end.
+
+    Raises:
+        CorruptTableError: a commit or a footer cannot be read.
+    Source: TableSchemaResolver, WriteOperationType.canUpdateSchema, Hudi 0.15.
+    """
+    found = (
+        _from_commits(storage, config, timeline)
+        or _from_text(config.create_schema)
+        or _from_footer(storage, config, latest_files)
+    )
+    if found is None or not config.drop_partition_columns:
+        return found
+    return with_partition_columns(found, config.partition_fields)
+
+
+def with_partition_columns(schema: AvroSchema, partition_fields: Iterable[str]) -> AvroSchema:
+    """The schema with the partition columns it lacks, as nullable strings at its end.
+
+    Raises:
+        SchemaError: it has some of them and lacks others.
+    Source: TableSchemaResolver.appendPartitionColumns, Hudi 0.15.
+    """
+    present = {field["name"] for field in schema["fields"]}
+    missing = [name for name in partition_fields if name not in present]
+    kept = [name for name in partition_fields if name in present]
+    if missing and kept:
+        raise SchemaError(
+            f"the partition columns {', '.join(missing)} are not in the table's schema, while "
+            f"{', '.join(kept)} are; they should all be dropped or none"
+        )
+    added: list[dict[str, Any]] = [
+        {"name": name, "type": ["null", "string"], "default": None} for name in missing
+    ]
+    return {**schema, "fields": [*schema["fields"], *added]}
+
+
+def _from_commits(storage: Storage, config: TableConfig, timeline: Timeline) -> AvroSchema | None:
+    for instant in reversed(timeline.write_instants().completed().instants):
+        data = active.read_state(storage, config.version, instant)
+        metadata = CommitMetadata.from_bytes(data, where=f"{storage.uri} at {instant.time}")
+        if metadata.operation_type not in _KEEP_SCHEMA and metadata.schema_text:
+            return without_meta_avro(avro.parse(metadata.schema_text))
+    return None
+
+
+def _from_text(text: str | None) -> AvroSchema | None:
+    return without_meta_avro(avro.parse(text)) if text else None
+
+
+def _from_footer(
+    storage: Storage, config: TableConfig, latest_files: LatestFiles
+) -> AvroSchema | None:
+    newest = max(latest_files(), key=lambda file: file.instant, default=None)
+    if newest is None:
+        return None
+    with storage.open_input(newest.path) as source:
+        reader = BaseFileReader(source)
+        stated = _from_text(reader.footer.avro_schema)
+        return stated or arrow_to_avro(without_meta(reader.schema), config.name)

@@ -1,0 +1,114 @@
+"""One table as it was when it was opened. Read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyhudi.actions.commit import ReplaceCommitMetadata
+from pyhudi.config.table import TableConfig
+from pyhudi.filegroup.listing import StorageListing
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.view import GroupId, latest_base_files
+from pyhudi.schema.arrow import avro_to_arrow
+from pyhudi.schema.avro import AvroSchema
+from pyhudi.schema.metafields import with_meta
+from pyhudi.storage.schemes import open_storage
+from pyhudi.storage.storage import Storage
+from pyhudi.table.properties_file import load_config
+from pyhudi.table.schema import resolve_schema
+from pyhudi.timeline import active
+from pyhudi.timeline.instant import Action
+from pyhudi.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table's configuration and timeline, and through them its schema and files.
+
+    Configuration and timeline stay as they were; open the table again to see later commits.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+
+    def schema(self, as_of: str | None = None) -> pa.Schema:
+        """The five meta columns and the table's own, now or as of an instant.
+
+        A table that was never written and made without a schema has the meta columns alone.
+        """
+        own = self.avro_schema(as_of)
+        return with_meta(pa.schema([]) if own is None else avro_to_arrow(own))
+
+    def avro_schema(self, as_of: str | None = None) -> AvroSchema | None:
+        """The table's own columns in Avro, without meta columns; None when there are none yet.
+
+        As of an instant before every schema, the present one.
+        """
+        if as_of is not None:
+            found = self._resolve(self.timeline.up_to(as_of), as_of)
+            if found is not None:
+                return found
+        return self._resolve(self.timeline, None)
+
+    def partitions(self) -> tuple[str, ...]:
+        """The partition paths, sorted; ``""`` alone for a table without partitions."""
+        return StorageListing(self.storage).partitions()
+
+    def latest_base_files(
+        self, partitions: Iterable[str] | None = None, as_of: str | None = None
+    ) -> tuple[BaseFile, ...]:
+        """The base files that hold the rows, of all partitions or some, now or as of an instant.
+
+        Shapes: ordered by partition and file id; ``as_of`` in the digits of instant times.
+        """
+        listing = StorageListing(self.storage)
+        if partitions is None:
+            files = listing.all_files()
+        else:
+            files = tuple(file for path in partitions for file in listing.files(path))
+        return latest_base_files(files, self.timeline, replaced=self._replaced(), as_of=as_of)
+
+    def _resolve(self, timeline: Timeline, as_of: str | None) -> AvroSchema | None:
+        return resolve_schema(
+            self.storage, self.config, timeline, lambda: self.latest_base_files(as_of=as_of)
+        )
+
+    def _replaced(self) -> dict[GroupId, str]:
+        """The file groups that completed replacecommits hide, with the instants that did it."""
+        found: dict[GroupId, str] = {}
+        for instant in self.timeline.completed():
+            if instant.action is Action.REPLACE_COMMIT:
+                data = active.read_state(self.storage, self.config.version, instant)
+                metadata = ReplaceCommitMetadata.from_bytes(
+                    data, where=f"{self.storage.uri} at {instant.time}"
+                )
+                for partition, file_ids in metadata.partition_to_replaced_file_ids.items():
+                    for file_id in file_ids:
+                        found.setdefault((partition, file_id), instant.time)
+        return found
+
+
+def open_table(path: str, storage_options: Mapping[str, str] | None = None) -> Table:
+    """The table at a path or URI.
+
+    Raises:
+        TableNotFoundError: there is none.
+        CorruptTableError: its properties break the format.
+        UnsupportedError: a format version that is not known.
+    """
+    return load_table(open_storage(path, storage_options))
+
+
+def load_table(storage: Storage) -> Table:
+    """The table in a storage, as it is now.
+
+    Raises:
+        TableNotFoundError: there is none.
+    """
+    config = load_config(storage)
+    timeline = active.load(storage, config.version)
+    return Table(storage=storage, config=config, timeline=timeline)

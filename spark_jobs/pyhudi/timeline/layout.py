@@ -1,0 +1,83 @@
+"""What an instant's file is called, and how its name is read. Pure.
+
+::
+
+    layout 1, in .hoodie/            20260102030405678.commit.requested    requested
+                                     20260102030405678.inflight            inflight (of a commit)
+                                     20260102030405678.commit              completed
+    layout 2, in .hoodie/timeline/   the same, but completed
+                                     20260102030405678_20260102030409999.commit
+
+Source: HoodieInstant, Hudi 0.15; InstantFileNameGeneratorV2 and InstantGeneratorV2, Hudi 1.1.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyhudi.config.versions import TableVersion, TimelineLayout
+from pyhudi.timeline.instant import Action, Instant, State
+
+_NAME = re.compile(r"(\d+)(?:_(\d+))?\.([a-z]+)(?:\.([a-z]+))?")
+_INFLIGHT = "inflight"
+_PENDING = {"requested": State.REQUESTED, _INFLIGHT: State.INFLIGHT}
+_ACTIONS = {action.value: action for action in Action}
+
+
+def folder(version: TableVersion) -> str:
+    """The folder of the active timeline."""
+    is_first = version.timeline_layout is TimelineLayout.ONE
+    return ".hoodie" if is_first else ".hoodie/timeline"
+
+
+def path(instant: Instant, version: TableVersion) -> str:
+    """The file of an instant in its state, relative to the table."""
+    return f"{folder(version)}/{file_name(instant, version)}"
+
+
+def file_name(instant: Instant, version: TableVersion) -> str:
+    """The name of the file of an instant in its state."""
+    time, action = instant.time, instant.action
+    match instant.state:
+        case State.REQUESTED:
+            return f"{time}.{action.value}.requested"
+        case State.INFLIGHT:
+            # The inflight file of a commit was there first, and has kept its name without action.
+            return f"{time}.{_INFLIGHT}" if action is Action.COMMIT else _inflight(instant)
+        case State.COMPLETED:
+            ended = (
+                instant.completion_time if version.timeline_layout is TimelineLayout.TWO else None
+            )
+            return f"{time}{f'_{ended}' if ended else ''}.{action.completes_as.value}"
+
+
+def parse_file_name(name: str, version: TableVersion) -> Instant | None:
+    """The instant that a file of the timeline folder stands for; None for any other file."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    time, ended, word, suffix = found.groups()
+    if ended is not None and version.timeline_layout is TimelineLayout.ONE:
+        return None
+    if word == _INFLIGHT and suffix is None:
+        return Instant(time=time, action=Action.COMMIT, state=State.INFLIGHT)
+    action = _ACTIONS.get(word)
+    if action is None or (suffix is not None and suffix not in _PENDING):
+        return None
+    if suffix is not None:
+        return Instant(time=time, action=action, state=_PENDING[suffix])
+    return Instant(time=time, action=action, state=State.COMPLETED, completion_time=ended)
+
+
+def _inflight(instant: Instant) -> str:
+    return f"{instant.time}.{instant.action.value}.{_INFLIGHT}"
+
+
+def _completed_times(instant: Instant, version: TableVersion) -> str:
+    is_second = version.timeline_layout is TimelineLayout.TWO
+    # Layout 2 has completed files without a second time too: those of a table that was upgraded.
+    return (
+        f"{instant.time}_{instant.completion_time}"
+        if is_second and instant.completion_time
+        else instant.time
+    )

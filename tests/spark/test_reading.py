@@ -1,0 +1,137 @@
+"""A table as a Spark data frame holds the rows that reading without Spark gives."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import pyhudi
+from pyhudi.spark.reading import is_readable_as, read, spark_schema
+from tests.support.golden import golden_copy, golden_names, golden_table, row_texts
+
+pytestmark = pytest.mark.spark
+
+READABLE = [name for name in golden_names("v6_cow_") if name != "v6_cow_custom_keygen_long"]
+READ_BY_WORKERS = {
+    "v6_cow_drop_partition_columns": "a column is in no file",
+    "v6_cow_evolution": "a column was int and is long",
+    "v6_cow_no_meta_fields": "meta columns are null whatever the files hold",
+    "v6_cow_timestamp_keygen": "a number is given as text",
+}
+
+
+def rows_of(frame: DataFrame) -> list[str]:
+    """The row texts of a data frame, collected without Python objects between."""
+    if hasattr(frame, "toArrow"):
+        return row_texts(frame.toArrow())
+    batches = frame._collect_as_arrow()
+    return row_texts(pa.Table.from_batches(batches)) if batches else []
+
+
+def is_read_by_workers(frame: DataFrame) -> bool:
+    """Whether the engine reads the files in Python, rather than Spark's own reader."""
+    return "MapInArrow" in frame._jdf.queryExecution().toString()
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_a_data_frame_holds_the_rows_of_the_table(spark: SparkSession, name: str) -> None:
+    frame, table = read(spark, golden_table(name)), pyhudi.read_table(golden_table(name))
+    assert frame.columns == table.column_names
+    assert rows_of(frame) == row_texts(table)
+    if table.num_rows:
+        assert is_read_by_workers(frame) == (name in READ_BY_WORKERS)
+
+
+def test_a_data_frame_of_an_earlier_time_holds_the_rows_of_then(spark: SparkSession) -> None:
+    path, as_of = golden_table("v6_cow_evolution"), "20261121105214132"
+    frame = read(spark, path, {"as.of.instant": as_of})
+    assert rows_of(frame) == row_texts(pyhudi.read_table(path, as_of=as_of))
+
+
+def test_a_data_frame_of_changes_holds_those_alone(spark: SparkSession) -> None:
+    path, begin = golden_table("v6_cow_basic"), "20261121111003365"
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.read.begin.instanttime": begin,
+    }
+    expected = pyhudi.read_table(path, query_type="incremental", begin=begin)
+    assert rows_of(read(spark, path, options)) == row_texts(expected)
+
+
+@pytest.mark.parametrize("name", ["v6_cow_basic", "v6_cow_evolution"])
+def test_columns_and_filters_leave_the_same_rows(spark: SparkSession, name: str) -> None:
+    path, wanted = golden_table(name), {"columns": ["qty", "id"], "filters": pc.field("qty") > 5}
+    assert rows_of(read(spark, path, **wanted)) == row_texts(pyhudi.read_table(path, **wanted))
+
+
+def test_files_a_filter_rules_out_are_not_opened(spark: SparkSession, tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_hive", tmp_path)
+    for file in (table / "part=south").glob("*.parquet"):
+        file.write_bytes(b"not opened")
+    frame = read(spark, table, filters=pc.field("part") == "north")
+    assert {row.part for row in frame.select("part").collect()} == {"north"}
+
+
+def test_conditions_on_the_data_frame_reach_the_files(spark: SparkSession) -> None:
+    frame = read(spark, golden_table("v6_cow_basic")).where(F.col("qty") > 5).select("id")
+    plan = frame._jdf.queryExecution().toString()
+    assert "PushedFilters: [IsNotNull(qty), GreaterThan(qty,5)]" in plan
+    assert "ReadSchema: struct<id:string,qty:int>" in plan
+
+
+def test_every_type_goes_through_spark_and_back(spark: SparkSession) -> None:
+    schema = pa.schema(
+        {
+            "boolean": pa.bool_(),
+            "int": pa.int32(),
+            "long": pa.int64(),
+            "float": pa.float32(),
+            "double": pa.float64(),
+            "decimal": pa.decimal128(38, 10),
+            "string": pa.string(),
+            "binary": pa.binary(),
+            "date": pa.date32(),
+            "micros": pa.timestamp("us", "UTC"),
+            "local": pa.timestamp("us"),
+            "list": pa.list_(pa.struct({"at": pa.timestamp("us", "UTC")})),
+            "map": pa.map_(pa.string(), pa.decimal128(9, 2)),
+        }
+    )
+    now = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.timezone.utc)
+    values = [
+        [True, 1, 2**40, 0.5, 0.1, Decimal("1.0000000001"), "é", b"\x00", now.date()],
+        [now, now.replace(tzinfo=None), [{"at": now}, None], [("k", Decimal("1.50"))]],
+    ]
+    row = dict(zip(schema.names, [*values[0], *values[1]], strict=True))
+    table = pa.Table.from_pylist([row, dict.fromkeys(schema.names)], schema=schema)
+    frame = spark.range(1).mapInArrow(lambda _: iter(table.to_batches()), spark_schema(schema))
+    assert rows_of(frame) == row_texts(table)
+
+
+OLD = pa.schema({"a": pa.int32(), "s": pa.struct({"x": pa.int32()})})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_readable"),
+    [
+        pytest.param(OLD, True, id="same"),
+        pytest.param(OLD.append(pa.field("b", pa.int64())), True, id="added_column"),
+        pytest.param(OLD.set(0, pa.field("a", pa.int64())), False, id="widened_column"),
+        pytest.param(
+            OLD.set(1, pa.field("s", pa.struct({"x": pa.int32(), "y": pa.int32()}))),
+            False,
+            id="added_field",
+        ),
+    ],
+)
+def test_spark_reads_the_files_whose_schema_it_need_not_change(
+    wanted: pa.Schema, is_readable: bool
+) -> None:
+    assert is_readable_as(OLD, wanted) is is_readable

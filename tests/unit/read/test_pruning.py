@@ -1,0 +1,172 @@
+"""What a filter rules out without reading a row, and what it must not rule out."""
+
+from __future__ import annotations
+
+import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi.config.table import TableConfig
+from pyhudi.errors import RequestError
+from pyhudi.read.pruning import (
+    can_match,
+    filter_columns,
+    matching_row_groups,
+    partition_filter,
+    path_values,
+)
+from pyhudi.schema.metafields import with_meta
+
+SCHEMA = with_meta(
+    pa.schema(
+        {
+            "id": pa.string(),
+            "qty": pa.int64(),
+            "day": pa.date32(),
+            "part": pa.string(),
+            "info": pa.struct({"a": pa.int32()}),
+        }
+    )
+)
+QTY, PART = pc.field("qty"), pc.field("part")
+
+
+def config(**properties: str) -> TableConfig:
+    """The configuration of a table partitioned by ``part``, unless said otherwise."""
+    known = {
+        "hoodie.table.name": "t",
+        "hoodie.table.type": "COPY_ON_WRITE",
+        "hoodie.table.version": "6",
+        "hoodie.timeline.layout.version": "1",
+        "hoodie.table.partition.fields": "part",
+        "hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
+    }
+    named = {f"hoodie.{key.replace('__', '.')}": value for key, value in properties.items()}
+    return TableConfig.from_properties({**known, **named})
+
+
+def test_a_filter_needs_the_columns_it_names_nested_ones_by_their_top() -> None:
+    filters = (QTY > 3) & (pc.field("info", "a") == 1) | pc.field("_hoodie_record_key").is_null()
+    assert filter_columns(filters, SCHEMA) == ("_hoodie_record_key", "qty", "info")
+
+
+def test_a_filter_on_no_column_needs_none() -> None:
+    assert filter_columns(pc.scalar(True), SCHEMA) == ()
+
+
+@pytest.mark.parametrize(
+    ("filters", "problem"),
+    [
+        pytest.param(pc.field("price") > 3, "price", id="unknown_column"),
+        pytest.param(QTY > "three", "greater", id="another_type"),
+        pytest.param(QTY + 1, "qty", id="no_condition"),
+    ],
+)
+def test_a_filter_that_does_not_apply_is_refused_with_the_columns_there_are(
+    filters: pc.Expression, problem: str
+) -> None:
+    with pytest.raises(RequestError, match=rf"(?s){problem}.*columns _hoodie_commit_time, .*info"):
+        filter_columns(filters, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("filters", "kept"),
+    [
+        pytest.param(PART == "north", ["north"], id="equal"),
+        pytest.param(PART != "north", ["south"], id="not_equal"),
+        pytest.param(PART.isin(["south", "west"]), ["south"], id="one_of"),
+        pytest.param((PART == "north") & (QTY > 5), ["north"], id="and_another_column"),
+        pytest.param((PART == "north") | (QTY > 5), ["north", "south"], id="or_another_column"),
+        pytest.param(QTY > 5, ["north", "south"], id="another_column"),
+        pytest.param(pc.field("_hoodie_partition_path") == "south", ["south"], id="by_path"),
+    ],
+)
+def test_partitions_are_ruled_out_by_the_values_in_their_paths(
+    filters: pc.Expression, kept: list[str]
+) -> None:
+    is_kept = partition_filter(filters, SCHEMA, config())
+    assert [path for path in ("north", "south") if is_kept(path)] == kept
+
+
+def test_no_filter_keeps_every_partition() -> None:
+    assert partition_filter(None, SCHEMA, config())("anything")
+
+
+def test_the_default_partition_may_hold_nulls_and_empty_texts() -> None:
+    paths = "__HIVE_DEFAULT_PARTITION__"
+    for filters in (PART.is_null(), PART == ""):
+        assert partition_filter(filters, SCHEMA, config())(paths)
+
+
+def test_a_path_made_from_a_timestamp_says_nothing_about_the_column() -> None:
+    timestamps = config(
+        table__keygenerator__class="org.apache.hudi.keygen.TimestampBasedKeyGenerator"
+    )
+    assert partition_filter(PART == "1700000000000", SCHEMA, timestamps)("2023/11/14")
+
+
+def test_a_path_with_more_levels_than_fields_says_nothing_about_the_columns() -> None:
+    two_fields = config(
+        table__partition__fields="day,part",
+        table__keygenerator__class="org.apache.hudi.keygen.ComplexKeyGenerator",
+    )
+    assert partition_filter(PART == "x", SCHEMA, two_fields)("2024/01/02/north")
+    assert not partition_filter(PART == "x", SCHEMA, two_fields)("2024-01-02/north")
+
+
+def test_path_values_have_the_types_of_their_columns() -> None:
+    hive = config(
+        table__partition__fields="day,qty",
+        table__keygenerator__class="org.apache.hudi.keygen.ComplexKeyGenerator",
+        datasource__write__hive_style_partitioning="true",
+    )
+    values = path_values("day=2024-01-02/qty=7", SCHEMA, hive)
+    assert {name: value.as_py() for name, value in values.items()} == {
+        "day": datetime.date(2024, 1, 2),
+        "qty": 7,
+    }
+
+
+def test_meta_columns_of_a_table_that_keeps_none_rule_nothing_out() -> None:
+    without_meta = config(populate__meta__fields="false")
+    filters = pc.field("_hoodie_partition_path").is_null()
+    assert partition_filter(filters, SCHEMA, without_meta)("north")
+
+
+def test_what_is_known_of_commit_times_rules_out_older_files() -> None:
+    known = pc.field("_hoodie_commit_time") <= "20260102000000000"
+    wanted = pc.field("_hoodie_commit_time") > "20260102000000000"
+    assert not can_match(wanted, SCHEMA, known)
+    assert can_match(wanted | (QTY > 0), SCHEMA, known)
+
+
+def file_of(table: pa.Table) -> pa.NativeFile:
+    """A Parquet file of ten rows a row group."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, row_group_size=10)
+    return pa.BufferReader(sink.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("filters", "groups"),
+    [
+        pytest.param(QTY >= 25, [2], id="range"),
+        pytest.param(QTY.isin([3, 14]), [0, 1], id="one_of"),
+        pytest.param(QTY > 2**40, [], id="none"),
+        pytest.param(PART == "x", [0, 1, 2], id="column_the_file_has_not"),
+    ],
+)
+def test_row_groups_are_ruled_out_by_their_statistics(
+    filters: pc.Expression, groups: list[int]
+) -> None:
+    older = pa.table({"qty": pa.array(range(30), pa.int32())})
+    columns = filter_columns(filters, SCHEMA)
+    assert matching_row_groups(file_of(older), filters, columns, SCHEMA) == groups
+
+
+def test_statistics_of_another_type_rule_nothing_out() -> None:
+    older = pa.table({"part": pa.array(range(30), pa.int32())})
+    assert matching_row_groups(file_of(older), PART == "5", ("part",), SCHEMA) is None

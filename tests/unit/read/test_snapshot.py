@@ -1,0 +1,314 @@
+"""Reading a table: what is given, what is not even opened, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import pyhudi
+from pyhudi.errors import (
+    ConflictError,
+    CorruptTableError,
+    MissingFileError,
+    OptionError,
+    RequestError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from pyhudi.schema.metafields import META_FIELDS
+from tests.support.golden import golden_copy, golden_table, row_texts
+
+ID, PART = pc.field("id"), pc.field("part")
+
+
+def base_files(table: Path) -> list[Path]:
+    """All base files of a table, its metadata table's aside."""
+    return [path for path in table.rglob("*.parquet") if ".hoodie" not in path.parts]
+
+
+def spoil_column(path: Path, column: str) -> None:
+    """Overwrite the pages of one column, so that whoever reads them fails."""
+    metadata = pq.read_metadata(path)
+    data = bytearray(path.read_bytes())
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for position in range(group.num_columns):
+            chunk = group.column(position)
+            if chunk.path_in_schema == column:
+                start = chunk.dictionary_page_offset or chunk.data_page_offset
+                size = chunk.total_compressed_size
+                data[start : start + size] = b"\xff" * size
+    path.write_bytes(bytes(data))
+
+
+def set_property(table: Path, key: str, value: str) -> None:
+    """Change one line of hoodie.properties."""
+    path = table / ".hoodie" / "hoodie.properties"
+    lines = path.read_text(encoding="latin-1").splitlines()
+    kept = [line for line in lines if not line.startswith(f"{key}=")]
+    path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="latin-1")
+
+
+# What is given
+
+
+def test_the_meta_columns_come_first_then_the_table_in_schema_order() -> None:
+    table = pyhudi.read_table(golden_table("v6_cow_basic"))
+    own = ["id", "part", "ts", "name", "qty", "price", "flag", "note"]
+    assert table.column_names == [*META_FIELDS, *own]
+
+
+def test_columns_come_in_the_order_they_are_asked_for() -> None:
+    table = pyhudi.read_table(golden_table("v6_cow_basic"), columns=["price", "id"])
+    assert table.column_names == ["price", "id"]
+    assert table.num_rows == 34
+
+
+def test_filtered_rows_need_not_show_the_filtered_column() -> None:
+    path = golden_table("v6_cow_basic")
+    found = pyhudi.read_table(path, columns=["id"], filters=(PART == "north") & (ID > "k0010"))
+    rows = pyhudi.read_table(path)
+    expected = rows.filter((PART == "north") & (ID > "k0010")).select(["id"])
+    assert row_texts(found) == row_texts(expected)
+    assert 0 < found.num_rows < rows.num_rows
+
+
+def test_a_filter_no_row_meets_gives_no_rows_and_all_columns() -> None:
+    table = pyhudi.read_table(golden_table("v6_cow_basic"), filters=ID == "nobody")
+    assert table.num_rows == 0
+    assert len(table.column_names) == 13
+
+
+def test_batches_hold_the_rows_of_the_table() -> None:
+    path = golden_table("v6_cow_many_groups")
+    reader = pyhudi.read_batches(path, columns=["id", "price"])
+    assert row_texts(reader.read_all()) == row_texts(
+        pyhudi.read_table(path, columns=["id", "price"])
+    )
+
+
+def test_a_table_never_written_has_no_rows_and_the_columns_it_was_created_with() -> None:
+    table = pyhudi.read_table(golden_table("v6_cow_empty"))
+    assert table.num_rows == 0
+    assert table.column_names[5:] == ["id", "name", "price", "ts", "part"]
+
+
+def test_time_travel_gives_the_columns_of_that_time() -> None:
+    path = golden_table("v6_cow_evolution")
+    then = pyhudi.read_table(path, as_of="20261121105213543").schema
+    now = pyhudi.read_table(path).schema
+    assert (then.field("qty").type, now.field("qty").type) == (pa.int32(), pa.int64())
+    assert ("extra" in then.names, "extra" in now.names) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "as_of", ["20261121110956545", "2026-11-21 11:09:56.545", "2026-11-21 11:09:57"]
+)
+def test_an_instant_may_be_written_as_a_date_and_time(as_of: str) -> None:
+    found = pyhudi.read_table(golden_table("v6_cow_basic"), as_of=as_of)
+    assert pc.unique(found["_hoodie_commit_time"]).to_pylist() == ["20261121110956545"]
+
+
+def test_before_its_first_commit_a_table_has_no_rows() -> None:
+    assert pyhudi.read_table(golden_table("v6_cow_hive"), as_of="2026-01-01").num_rows == 0
+
+
+def test_partition_columns_that_are_in_no_file_come_from_the_path() -> None:
+    table = pyhudi.read_table(golden_table("v6_cow_drop_partition_columns"))
+    from_path = pc.binary_join_element_wise("part=", table["part"], "")
+    assert from_path.equals(table["_hoodie_partition_path"])
+
+
+def test_meta_columns_are_null_where_a_table_keeps_none() -> None:
+    table = pyhudi.read_table(golden_table("v6_cow_no_meta_fields"))
+    assert [table[name].null_count for name in META_FIELDS] == [34] * 5
+
+
+def test_an_incremental_query_can_be_filtered_and_projected() -> None:
+    path = golden_table("v6_cow_basic")
+    begin = "20261121110956545"
+    query = {"query_type": "incremental", "begin": begin}
+    changed = pyhudi.read_table(path, **query, columns=["id"], filters=PART == "north")
+    rows = pyhudi.read_table(path)
+    expected = rows.filter((pc.field("_hoodie_commit_time") > begin) & (PART == "north"))
+    assert row_texts(changed) == row_texts(expected.select(["id"]))
+
+
+# What is not read
+
+
+def test_columns_not_asked_for_are_not_read(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    for file in base_files(table):
+        spoil_column(file, "note")
+    assert pyhudi.read_table(table, columns=["id", "price"], filters=ID > "k").num_rows == 34
+    with pytest.raises(pyhudi.HudiError):
+        pyhudi.read_table(table, columns=["note"])
+
+
+def test_files_of_partitions_a_filter_rules_out_are_not_opened(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    for file in base_files(table / "south"):
+        file.write_bytes(b"not opened")
+    assert pyhudi.read_table(table, filters=PART == "north").num_rows > 0
+    with pytest.raises(CorruptTableError, match=r"south/.*is not a whole Parquet file"):
+        pyhudi.read_table(table)
+
+
+def test_old_versions_of_files_are_not_opened(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    newest = {name.as_py() for name in pc.unique(pyhudi.read_table(table)["_hoodie_file_name"])}
+    for file in base_files(table):
+        if file.name not in newest:
+            file.write_bytes(b"not opened")
+    assert pyhudi.read_table(table).num_rows == 34
+
+
+def test_files_older_than_an_incremental_range_are_not_opened(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    begin = "20261121111003365"
+    for file in base_files(table):
+        if file.stem.rsplit("_", 1)[1] <= begin:
+            file.write_bytes(b"not opened")
+    pyhudi.read_table(table, query_type="incremental", begin=begin)
+
+
+def test_row_groups_a_filter_rules_out_are_not_read(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_default_bloom", tmp_path)
+    (file,) = base_files(table)
+    rows = pq.read_table(file, partitioning=None).sort_by("id")
+    pq.write_table(rows, file, row_group_size=4)
+    group = pq.read_metadata(file).row_group(2)
+    data = bytearray(file.read_bytes())
+    start = group.column(0).dictionary_page_offset or group.column(0).data_page_offset
+    data[start : start + group.total_byte_size // 4] = b"\xff" * (group.total_byte_size // 4)
+    file.write_bytes(bytes(data))
+    first_rows = ID.isin(rows["id"][:8])
+    assert pyhudi.read_table(table, filters=first_rows).num_rows == 8
+    with pytest.raises(pyhudi.HudiError):
+        pyhudi.read_table(table)
+
+
+# What is refused
+
+
+def test_a_path_without_a_table_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(TableNotFoundError, match=str(tmp_path)):
+        pyhudi.read_table(tmp_path)
+
+
+def test_a_path_that_is_a_file_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("x")
+    with pytest.raises(TableNotFoundError, match=str(path)):
+        pyhudi.read_table(path)
+
+
+def test_broken_properties_are_named(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_empty", tmp_path)
+    (table / ".hoodie" / "hoodie.properties").write_bytes(b"")
+    with pytest.raises(CorruptTableError, match=r"hoodie\.properties"):
+        pyhudi.read_table(table)
+
+
+def test_a_file_that_goes_while_the_table_is_read_asks_for_a_retry(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    batches = pyhudi.read_batches(table)
+    for file in base_files(table):
+        file.unlink()
+    with pytest.raises(MissingFileError, match=r"is gone: was it cleaned") as raised:
+        batches.read_all()
+    assert raised.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        pytest.param(["id", "prize"], "no column prize; it has _hoodie_commit_time", id="unknown"),
+        pytest.param(["id", "id"], "twice", id="twice"),
+        pytest.param([], "asked for no column", id="none"),
+    ],
+)
+def test_columns_the_table_has_not_are_refused(columns: list[str], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        pyhudi.read_table(golden_table("v6_cow_basic"), columns=columns)
+
+
+@pytest.mark.parametrize("as_of", ["20261121104856505", "20261121104902010", "2026-01-01"])
+def test_a_time_that_was_cleaned_is_refused_with_what_is_retained(as_of: str) -> None:
+    with pytest.raises(RequestError, match=r"retained begins with 20261121104904445"):
+        pyhudi.read_table(golden_table("v6_cow_clean"), as_of=as_of)
+
+
+def test_a_time_after_an_unfinished_write_is_refused_until_it_has_finished() -> None:
+    path = golden_table("v6_cow_inflight")
+    assert pyhudi.read_table(path).num_rows == 22
+    with pytest.raises(ConflictError, match=r"the write 20261121105246167 has not finished"):
+        pyhudi.read_table(path, as_of="2026-12-01")
+
+
+def test_a_pending_clustering_does_not_stop_time_travel() -> None:
+    assert pyhudi.read_table(golden_table("v6_cow_pending_clustering"), as_of="2027-01-01").num_rows
+
+
+def test_changes_across_an_unfinished_write_are_refused(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    (table / ".hoodie" / "20261121111003365.commit").unlink()
+    with pytest.raises(ConflictError, match=r"the write 20261121111003365 has not finished"):
+        pyhudi.read_table(table, query_type="incremental", begin="20261121110956545")
+
+
+def test_an_incremental_query_needs_a_begin() -> None:
+    with pytest.raises(RequestError, match="begin"):
+        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="incremental")
+
+
+def test_changes_of_a_table_without_meta_columns_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="no meta columns"):
+        pyhudi.read_table(
+            golden_table("v6_cow_no_meta_fields"), query_type="incremental", begin="2026-01-01"
+        )
+
+
+def test_an_unknown_query_type_is_refused_with_those_there_are() -> None:
+    with pytest.raises(OptionError, match=r"(?i)snapshot.*incremental"):
+        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="latest")
+
+
+def test_change_data_is_not_read_yet() -> None:
+    with pytest.raises(UnsupportedError, match="v6_cow_basic cannot be read as yet"):
+        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="cdc", begin="2026-01-01")
+
+
+def test_the_snapshot_of_a_merge_on_read_table_is_not_read_yet() -> None:
+    with pytest.raises(UnsupportedError, match=r"v6_mor_basic is MERGE_ON_READ.*read_optimized"):
+        pyhudi.read_table(golden_table("v6_mor_basic"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        pytest.param("hoodie.table.version", "8", "table version 8", id="version_8"),
+        pytest.param("hoodie.table.version", "9", "table version 9", id="version_9"),
+        pytest.param("hoodie.table.base.file.format", "ORC", "ORC", id="orc"),
+    ],
+)
+def test_tables_that_cannot_be_read_yet_are_named(
+    tmp_path: Path, key: str, value: str, message: str
+) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    set_property(table, key, value)
+    with pytest.raises(UnsupportedError, match=f"v6_cow_basic.*{message}"):
+        pyhudi.read_table(table)
+
+
+def test_rows_that_lie_outside_the_table_are_not_read_yet(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_bootstrap_full", tmp_path)
+    for path in sorted(table.rglob("*00000000000002*")):
+        path.rename(path.with_name(path.name.replace("00000000000002", "00000000000001")))
+    with pytest.raises(UnsupportedError, match="bootstrapped with METADATA_ONLY"):
+        pyhudi.read_table(table, as_of="00000000000001")

@@ -1,0 +1,141 @@
+"""The contract between an operator and its job: flags, options, results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi.config import write
+from pyhudi.errors import OptionError, PlatformError
+from pyhudi.jobs import UPSERT_FLAGS, JobResult, UpsertRequest
+
+NAME, KEY, ORDERING = write.TABLE_NAME.key, write.RECORD_KEY_FIELD.key, write.ORDERING_FIELD.key
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
+keys = st.text("abc.-_", min_size=1, max_size=8)
+pairs = st.dictionaries(keys, texts, max_size=3)
+maybe = st.none() | texts
+
+
+@given(
+    st.builds(
+        UpsertRequest,
+        base_path=texts,
+        source=texts,
+        table_name=maybe,
+        table_type=maybe,
+        operation=maybe,
+        record_key=maybe,
+        partition_path=st.none() | st.just("") | texts,
+        ordering_field=maybe,
+        source_format=texts,
+        source_options=pairs,
+        sql=maybe,
+        hoodie_conf=pairs,
+        props=maybe,
+        storage_options=pairs,
+        commit_metadata=pairs,
+        idempotency_key=maybe,
+        result_path=maybe,
+        verbose=st.booleans(),
+    )
+)
+def test_a_command_line_gives_back_the_request_it_was_made_from(asked: UpsertRequest) -> None:
+    assert UpsertRequest.from_args(asked.to_args()) == asked
+
+
+def test_every_field_of_a_request_has_a_flag() -> None:
+    assert [flag.field for flag in UPSERT_FLAGS] != []
+    assert {flag.field for flag in UPSERT_FLAGS} == set(UpsertRequest.__dataclass_fields__)
+
+
+def request_of(*args: str) -> UpsertRequest:
+    return UpsertRequest.from_args(["--base-path", "/t", "--source", "/s", *args])
+
+
+def test_a_shorthand_is_another_spelling_of_an_option() -> None:
+    assert request_of("--table-name", "a").options() == {NAME: "a"}
+
+
+def test_hoodie_conf_wins_over_props_and_a_shorthand_over_both(tmp_path: Path) -> None:
+    file = tmp_path / "options.properties"
+    file.write_text(f"{NAME}=file\n{KEY}=file\n{ORDERING}=file\n", encoding="utf-8")
+    conf = [f"--hoodie-conf={key}=conf" for key in (KEY, ORDERING)]
+    request = request_of("--props", str(file), *conf, "--ordering-field", "flag")
+    assert request.options() == {NAME: "file", KEY: "conf", ORDERING: "flag"}
+
+
+def test_a_higher_level_wins_over_an_alias_of_a_lower_one() -> None:
+    alias = write.ORDERING_FIELD.aliases[0]
+    request = request_of(f"--hoodie-conf={alias}=a", "--ordering-field=b")
+    assert request.options() == {ORDERING: "b"}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(f"{ORDERING}=b", id="the same key"),
+        pytest.param(f"{write.ORDERING_FIELD.aliases[0]}=b", id="an alias"),
+    ],
+)
+def test_two_values_at_one_level_are_refused(second: str) -> None:
+    with pytest.raises(OptionError, match="two values, 'a' and 'b'"):
+        request_of(f"--hoodie-conf={ORDERING}=a", f"--hoodie-conf={second}").options()
+
+
+def test_the_same_value_twice_is_one_value() -> None:
+    given_twice = [f"--hoodie-conf={ORDERING}=a"] * 2
+    assert request_of(*given_twice).options() == {ORDERING: "a"}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param(["--base-path", "/t"], "--source", id="no source"),
+        pytest.param(
+            ["--base-path", "/t", "--source", "/s", "--nonsense"], "--nonsense", id="flag"
+        ),
+        pytest.param(
+            ["--base-path", "/t", "--source", "/s", "--hoodie-conf", "a"],
+            "key=value, not 'a'",
+            id="no pair",
+        ),
+        pytest.param(
+            ["--base-path", "/t", "--source", "/s", "--props", "/nowhere"], "/nowhere", id="no file"
+        ),
+    ],
+)
+def test_a_command_line_that_cannot_be_meant_is_refused(args: list[str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        UpsertRequest.from_args(args).options()
+
+
+RESULT = JobResult(
+    status="committed",
+    operation="upsert",
+    table="flights",
+    base_path="/data/flights",
+    instant="20260102030405678",
+    records={"inserted": 1},
+    partitions=("a", "b"),
+    seconds={"total": 1.5},
+)
+
+
+def test_a_result_survives_json() -> None:
+    assert JobResult.from_json(RESULT.to_json()) == RESULT
+
+
+def test_a_result_of_a_newer_job_is_read() -> None:
+    newer = json.loads(RESULT.to_json()) | {"something": "new"}
+    assert JobResult.from_json(json.dumps(newer)) == RESULT
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"status": "comm'])
+def test_a_result_that_was_cut_short_says_so(text: str) -> None:
+    with pytest.raises(PlatformError, match="no result of a pyhudi job"):
+        JobResult.from_json(text)
