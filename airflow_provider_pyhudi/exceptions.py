@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from pyhudi.errors import HudiError
+
 
 class PyhudiRequestError(AirflowFailException):
     """The request is wrong and stays wrong: the task fails at once, retries or not."""
@@ -25,3 +27,8 @@ def job_error(exit_code: int | None, message: str) -> AirflowException:
         case 3:
             return PyhudiConflictError(message)
     return PyhudiEnvironmentError(message)
+
+
+def engine_error(error: HudiError) -> AirflowException:
+    """The error for one that the engine raised in this process."""
+    return job_error(error.exit_code, str(error))

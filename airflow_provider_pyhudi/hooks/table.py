@@ -109,8 +109,12 @@ class PyhudiHook(BaseHook):
         ]
         return max(times, default=None)
 
-    def find_commit(self, base_path: str, idempotency_key: str | None) -> JobResult | None:
+    def find_commit(
+        self, base_path: str, idempotency_key: str | None, *, operation: str
+    ) -> JobResult | None:
         """The result of the commit that carries the key, as ``already_committed``; None for none.
+
+        ``operation`` is what the caller asks for; it goes into the result.
 
         Not: commits that have been archived; they are older than any try that is still retried.
         """
@@ -122,8 +126,9 @@ class PyhudiHook(BaseHook):
             table = self.open_table(base_path)
         except TableNotFoundError:
             return None
-        landed = find_landed(table, idempotency_key)
-        return None if landed is None else _result(table, landed)
+        timeline, version = table.timeline, table.config.version
+        landed = find_landed(table.storage, version, timeline, idempotency_key)
+        return None if landed is None else _result(table, landed, operation)
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base folder can be listed, and how many tables lie in it."""
@@ -155,7 +160,7 @@ def _actions(names: Sequence[str]) -> set[Any]:
     return {known[name] for name in names}
 
 
-def _result(table: Table, landed: Landed) -> JobResult:
+def _result(table: Table, landed: Landed, operation: str) -> JobResult:
     stats = landed.stats
     counts = {
         "inserted": sum(stat.num_inserts for stat in stats),
@@ -166,9 +171,9 @@ def _result(table: Table, landed: Landed) -> JobResult:
     return JobResult(
         status="already_committed",
         instant=landed.instant,
-        operation=landed.operation,
+        operation=operation,
         table=table.config.name,
-        base_path=table.path,
+        base_path=table.storage.uri,
         records=counts,
         partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
         bytes_written=sum(stat.total_write_bytes for stat in stats),

@@ -15,9 +15,12 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Asset
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
+from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.stamp import first_try
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from pyhudi.config.write import OPERATION, TABLE_NAME
+from pyhudi.errors import HudiError
 from pyhudi.jobs import JobResult, UpsertRequest
 
 if TYPE_CHECKING:
@@ -49,6 +52,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
     """
 
     job: ClassVar[str]
+    application: str
+    application_args: list[str] | None
+    name: str | None
+    py_files: str | None
     template_fields: Sequence[str] = (
         "base_path",
         "storage_options",
@@ -84,18 +91,23 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Submit the job unless its commit has landed, and return the result."""
+        try:
+            return self._announce(context, self._run(context))
+        except HudiError as error:
+            raise engine_error(error) from error
+
+    def _run(self, context: Context) -> JobResult:
         request = self.request(context)
         tables = self._tables()
-        result = tables.find_commit(request.base_path, request.idempotency_key)
-        if result is None:
-            result = self._submit(context, request, tables)
-        else:
-            self.log.info(
-                "An earlier try committed instant %s to %s; nothing is submitted",
-                result.instant,
-                request.base_path,
-            )
-        return self._announce(context, result)
+        landed = _find(request, tables)
+        if landed is None:
+            return self._submit(context, request, tables)
+        self.log.info(
+            "An earlier try committed instant %s to %s; nothing is submitted",
+            landed.instant,
+            request.base_path,
+        )
+        return landed
 
     def on_kill(self) -> None:
         """Stop spark-submit and with it the job; what it left unfinished the next writer undoes."""
@@ -110,6 +122,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.external_id_key = f"pyhudi_job_id.{first_try(context)}"
         self.application = self.application or job_script(self.job)
         self.name = self.name or f"{self.dag_id}.{self.task_id}"
+        given = self.application_args, self.py_files
         with tempfile.TemporaryDirectory(prefix="pyhudi-") as folder:
             submission = self._get_hook()
             result_path = None if submission.is_cluster_mode else f"{folder}/result.json"
@@ -117,21 +130,25 @@ class PyhudiJobOperator(SparkSubmitOperator):
             self.application_args = [*arguments, *(self.application_args or [])]
             if self.ship_engine and not submission.is_local:
                 self.py_files = ",".join(filter(None, (self.py_files, engine_zip(folder))))
-            super().execute(context)
+            # The parent makes its hook once; a hook of an earlier try has that try's arguments.
+            self._hook = None
+            try:
+                super().execute(context)
+            finally:
+                self.application_args, self.py_files = given
             if result_path and os.path.exists(result_path):
                 return JobResult.from_json(Path(result_path).read_text(encoding="utf-8"))
         return self._committed(request, tables)
 
     def _committed(self, request: UpsertRequest, tables: PyhudiHook) -> JobResult:
         """The result of a job that succeeded out of reach, as its table tells it."""
-        options = request.options()
-        found = tables.find_commit(request.base_path, request.idempotency_key)
+        found = _find(request, tables)
         if found is not None:
             return replace(found, status="committed")
         return JobResult(
             status="nothing_to_do",
-            operation=request.operation or "upsert",
-            table=request.table_name or options.get("hoodie.table.name", ""),
+            operation=_operation(request),
+            table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
         )
 
@@ -153,6 +170,16 @@ class PyhudiJobOperator(SparkSubmitOperator):
             name: getattr(self, f"_{name}" if hasattr(self, f"_{name}") else name) for name in names
         }
         return PyhudiSparkSubmitHook(**given)
+
+
+def _find(request: UpsertRequest, tables: PyhudiHook) -> JobResult | None:
+    return tables.find_commit(
+        request.base_path, request.idempotency_key, operation=_operation(request)
+    )
+
+
+def _operation(request: UpsertRequest) -> str:
+    return OPERATION.read(request.options()).value
 
 
 def texts(mapping: Mapping[str, Any] | None) -> dict[str, str]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.configuration import conf
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
-from airflow.sdk.exceptions import AirflowException
 
-from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError
+from airflow_provider_pyhudi.exceptions import engine_error, job_error
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
 from pyhudi.errors import HudiError
@@ -79,7 +78,7 @@ class PyhudiInstantSensor(BaseSensorOperator):
                 actions=self.actions,
             )
         except HudiError as error:
-            raise _failure(str(error), retryable=error.retryable) from error
+            raise engine_error(error) from error
         self.log.info("%s: %s", self.base_path, found or "no instant that fits yet")
         return PokeReturnValue(is_done=found is not None, xcom_value=found)
 
@@ -110,8 +109,4 @@ class PyhudiInstantSensor(BaseSensorOperator):
             instant: str = event["instant"]
             self.log.info("%s: %s", self.base_path, instant)
             return instant
-        raise _failure(event["message"], retryable=event["retryable"])
-
-
-def _failure(message: str, *, retryable: bool) -> AirflowException:
-    return PyhudiEnvironmentError(message) if retryable else PyhudiRequestError(message)
+        raise job_error(event["exit_code"], event["message"])

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -35,16 +36,14 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         there is none.
     """
 
+    _env: dict[str, Any] | None
+
     def __init__(self, *args: Any, conn_id: str | None = None, **kwargs: Any) -> None:
         self._is_named = conn_id is not None
         self._is_fallback = False
         self.failure: str | None = None
         super().__init__(*args, conn_id=conn_id or self.default_conn_name, **kwargs)
         self._connection["spark_binary"] = self._find_binary(self._connection["spark_binary"])
-        if self.is_local:
-            # The scripts spark-submit runs, the driver and the workers would otherwise each take
-            # python3 from PATH, which need not be the Python that has Airflow and pyarrow.
-            self._env_vars = {"PYSPARK_PYTHON": sys.executable, **(self._env_vars or {})}
 
     @property
     def is_local(self) -> bool:
@@ -91,7 +90,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         resolved: dict[str, Any] = super()._resolve_connection()
         return resolved
 
-    def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]
+    def get_connection(self, conn_id: str) -> Connection:
         """The Spark connection, or one for this machine when there is none and none was named."""
         if self._is_fallback:
             return Connection(
@@ -101,6 +100,30 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
                 extra='{"deploy-mode": "client"}',
             )
         return BaseHook.get_connection(conn_id)
+
+    def _build_spark_submit_command(self, application: str) -> list[str]:
+        command: list[str] = super()._build_spark_submit_command(application)
+        self._env = self._environment() | (self._env or {})
+        return command
+
+    def _environment(self) -> dict[str, str]:
+        """Variables that make this Python's Spark run on this Python.
+
+        spark-submit, the driver and local workers would otherwise take python3 from PATH, which
+        need not have pyspark and pyarrow. What is set already stays, and so does what a
+        spark-defaults.conf says.
+        """
+        wanted: dict[str, str] = {}
+        binary = self._connection["spark_binary"]
+        if os.path.dirname(binary) == os.path.dirname(sys.executable):
+            spec = find_spec("pyspark")
+            if spec and spec.submodule_search_locations:
+                wanted["SPARK_HOME"] = next(iter(spec.submodule_search_locations))
+        if self.is_local:
+            wanted["PYSPARK_PYTHON"] = sys.executable
+        elif not self.is_cluster_mode:
+            wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        return {name: os.environ.get(name, value) for name, value in wanted.items()}
 
     def _find_binary(self, name: str) -> str:
         beside = os.path.join(os.path.dirname(sys.executable), name)

@@ -16,7 +16,7 @@ class PyhudiInstantTrigger(BaseTrigger):
     """Fire once, with the newest completed instant that fits, or with what went wrong.
 
     The event is ``{"status": "found", "instant": ...}`` or ``{"status": "failed", "message": ...,
-    "retryable": ...}``.
+    "exit_code": ...}``, the code being the one a job would end with.
 
     :param base_path: Folder or URI of the table.
     :param instant: Wait for this instant and no other.
@@ -70,7 +70,7 @@ class PyhudiInstantTrigger(BaseTrigger):
                 found = await asyncio.to_thread(self._look)
             except HudiError as error:
                 yield TriggerEvent(
-                    {"status": "failed", "message": str(error), "retryable": error.retryable}
+                    {"status": "failed", "message": str(error), "exit_code": error.exit_code}
                 )
                 return
             if found is not None:

@@ -179,6 +179,6 @@ def test_the_trigger_reports_what_went_wrong(table: str) -> None:
 
 def test_a_failure_of_the_storage_can_be_retried(table: str) -> None:
     task = sensor(table)
-    event = {"status": "failed", "message": "no network", "retryable": True}
+    event = {"status": "failed", "message": "no network", "exit_code": 4}
     with pytest.raises(PyhudiEnvironmentError, match="no network"):
         task.execute_complete(task_context(task), event)

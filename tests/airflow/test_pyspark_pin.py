@@ -12,8 +12,8 @@ DISTRIBUTION = "airflow-provider-pyhudi"
 def test_pyspark_is_the_version_of_the_client_that_the_spark_provider_brings() -> None:
     pyspark, client = metadata.version("pyspark"), metadata.version("pyspark-client")
     assert pyspark == client, (
-        f"pyspark {pyspark} and pyspark-client {client} overwrite each other's files. Set both pins "
-        f"in pyproject.toml to {client}, or hold apache-airflow-providers-apache-spark back."
+        f"pyspark {pyspark} and pyspark-client {client} overwrite each other's files. Set both "
+        f"pins in pyproject.toml to {client}, or hold apache-airflow-providers-apache-spark back."
     )
 
 

@@ -133,3 +133,36 @@ def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.M
     executable(tmp_path / "spark-submit", "echo 'JAVA_HOME is not set' >&2; exit 1")
     with pytest.raises(PyhudiEnvironmentError, match="Java 17 or 21"):
         PyhudiSparkSubmitHook().submit("upsert.py")
+
+
+def environment_of(hook: PyhudiSparkSubmitHook) -> dict[str, Any]:
+    hook._build_spark_submit_command("upsert.py")
+    return hook._env or {}
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("bare")
+def test_on_this_machine_driver_and_workers_take_airflow_s_python() -> None:
+    environment = environment_of(PyhudiSparkSubmitHook(env_vars={"MINE": "1"}))
+    assert environment["PYSPARK_PYTHON"] == sys.executable
+    assert environment["SPARK_HOME"].endswith("/pyspark")
+    assert environment["MINE"] == "1"
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_cluster_s_workers_keep_their_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
+    assert "PYSPARK_PYTHON" not in environment_of(PyhudiSparkSubmitHook())
+    cluster = PyhudiSparkSubmitHook(deploy_mode="cluster")
+    assert not {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & set(environment_of(cluster))
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_python_that_was_chosen_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    assert environment_of(PyhudiSparkSubmitHook())["PYSPARK_PYTHON"] == "/opt/python"

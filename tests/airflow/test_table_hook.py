@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from pyhudi.config.write import IDEMPOTENCY_KEY
 from tests.support.airflow import timeline_folder
 
 
@@ -48,3 +50,48 @@ def test_a_base_folder_that_is_not_there_fails_the_test(
     works, message = connect(monkeypatch, str(tmp_path / "gone")).test_connection()
     assert not works
     assert "gone" in message
+
+
+def stamped_commit(key: str) -> str:
+    stat = {
+        "fileId": "a",
+        "path": "x/a.parquet",
+        "partitionPath": "x",
+        "numInserts": 3,
+        "numUpdateWrites": 2,
+        "totalWriteBytes": 100,
+    }
+    return json.dumps(
+        {
+            "partitionToWriteStats": {"x": [stat]},
+            "compacted": False,
+            "extraMetadata": {IDEMPOTENCY_KEY.key: key},
+            "operationType": "UPSERT",
+        }
+    )
+
+
+@pytest.fixture
+def stamped(tmp_path: Path) -> str:
+    names = [f"2026010{day}000000000.commit" for day in (1, 2, 3)]
+    table = timeline_folder(tmp_path / "flights", *names)
+    for name, key in zip(names, ("one", "two", "three"), strict=True):
+        Path(table, ".hoodie", name).write_text(stamped_commit(key), encoding="utf-8")
+    return table
+
+
+def test_the_commit_of_a_key_is_found_with_its_counts(stamped: str) -> None:
+    found = PyhudiHook().find_commit(stamped, "two", operation="upsert")
+    assert found is not None
+    assert (found.status, found.instant) == ("already_committed", "20260102000000000")
+    assert found.records == {"inserted": 3, "updated": 2, "deleted": 0, "failed": 0}
+    assert found.partitions == ("x",)
+
+
+@pytest.mark.parametrize("key", ["four", None])
+def test_no_commit_is_found_for_another_key(stamped: str, key: str | None) -> None:
+    assert PyhudiHook().find_commit(stamped, key, operation="upsert") is None
+
+
+def test_no_commit_is_found_where_no_table_is(tmp_path: Path) -> None:
+    assert PyhudiHook().find_commit(str(tmp_path), "one", operation="upsert") is None

@@ -12,6 +12,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import DAG, Asset
 
 from airflow_provider_pyhudi.bundle import job_script
+from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
@@ -66,7 +67,7 @@ def submissions(monkeypatch: pytest.MonkeyPatch) -> Submissions:
 def landed(monkeypatch: pytest.MonkeyPatch) -> dict[str, JobResult]:
     """What the timeline holds, by idempotency key."""
     commits: dict[str, JobResult] = {}
-    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key: commits.get(key))
+    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key, operation: commits.get(key))
     return commits
 
 
@@ -225,9 +226,18 @@ def test_killing_before_the_submission_looks_up_nothing() -> None:
 def test_a_path_is_relative_to_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "AIRFLOW_CONN_LAKE",
-        '{"conn_type": "pyhudi", "host": "s3://b/lake", "extra": {"storage_options": {"region": "x"}}}',
+        '{"conn_type": "pyhudi", "host": "s3://b/lake", '
+        '"extra": {"storage_options": {"region": "x"}}}',
     )
     task = make(base_path="flights", pyhudi_conn_id="lake")
     request = task.request(task_context(task))
     assert request.base_path == "s3://b/lake/flights"
     assert request.storage_options == {"region": "x"}
+
+
+def test_options_that_contradict_each_other_fail_without_a_retry(submissions: Submissions) -> None:
+    conf = {"hoodie.table.name": "a", "hoodie.datasource.write.table.name": "b"}
+    task = make(hoodie_conf=conf)
+    with pytest.raises(PyhudiRequestError, match="two values"):
+        task.execute(task_context(task))
+    assert submissions == []

@@ -146,6 +146,7 @@ ORDERING_FIELD = declare(
             "hoodie.table.ordering.fields",
             "hoodie.table.precombine.field",
             f"{_WRITE}ordering.fields",
+            "hoodie.payload.ordering.field",
         ),
         parse=option.parse_optional_text,
         default=None,

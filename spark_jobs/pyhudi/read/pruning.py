@@ -104,18 +104,20 @@ def path_values(path: str, schema: pa.Schema, config: TableConfig) -> dict[str, 
 
 
 def matching_files(
-    files: Iterable[BaseFile], filters: pc.Expression | None, schema: pa.Schema
+    files: Iterable[BaseFile],
+    filters: pc.Expression | None,
+    schema: pa.Schema,
+    config: TableConfig,
 ) -> tuple[BaseFile, ...]:
     """The files that can hold rows a filter lets through, going by their commit times.
 
     Not: partitions are ``partition_filter``'s; a file's own statistics are ``matching_row_groups``.
     """
-    if filters is None:
+    if filters is None or not config.populate_meta_fields:
         return tuple(files)
+    # No row of a file is younger than the file.
     return tuple(
-        file
-        for file in files
-        if can_match(filters, schema, pc.field(COMMIT_TIME) <= str(file.instant))
+        file for file in files if can_match(filters, schema, pc.field(COMMIT_TIME) <= file.instant)
     )
 
 
@@ -151,7 +153,7 @@ def matching_row_groups(
 
 def _comparable(found: pa.DataType, wanted: pa.DataType) -> bool:
     return (
-        found.equals(wanted)
+        bool(found == wanted)
         or (pa.types.is_integer(found) and pa.types.is_integer(wanted))
         or (pa.types.is_floating(found) and pa.types.is_floating(wanted))
     )

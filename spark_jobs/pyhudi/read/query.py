@@ -14,7 +14,7 @@ from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.read.pruning import filter_columns, matching_files, partition_filter
+from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
 from pyhudi.read.retention import refuse_holes, refuse_unreadable
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS
 
@@ -89,17 +89,22 @@ def plan_read(
     chosen = _chosen_columns(schema, columns)
     is_kept = partition_filter(rows, schema, table.config)
     partitions = None if rows is None else [path for path in table.partitions() if is_kept(path)]
-    files = table.latest_base_files(partitions, as_of=as_of)
+    files = matching_files(
+        table.latest_base_files(partitions, as_of=as_of), rows, schema, table.config
+    )
+    from_path = table.config.partition_fields if table.config.drop_partition_columns else ()
     _refuse_skeletons(files, table)
+    if from_path:
+        _refuse_silent_paths(files, stored, table)
     return ReadPlan(
         config=table.config,
-        files=matching_files(files, rows, schema),
+        files=files,
         stored=stored,
         schema=schema,
         columns=chosen,
         filters=rows,
         filtered=filtered,
-        from_path=table.config.partition_fields if table.config.drop_partition_columns else (),
+        from_path=from_path,
         absent=() if table.config.populate_meta_fields else META_FIELDS,
     )
 
@@ -212,5 +217,17 @@ def _refuse_skeletons(files: Sequence[BaseFile], table: Table) -> None:
             raise UnsupportedError(
                 f"table {table.config.name} was bootstrapped with METADATA_ONLY: the rows of "
                 f"{file.path} lie outside the table, where they are not read as yet",
+                where=table.storage.uri,
+            )
+
+
+def _refuse_silent_paths(files: Sequence[BaseFile], schema: pa.Schema, table: Table) -> None:
+    """Refuse partition columns that neither the files nor their paths state."""
+    for path in sorted({file.partition for file in files}):
+        if not path_values(path, schema, table.config):
+            raise UnsupportedError(
+                f"table {table.config.name} keeps its partition columns "
+                f"{', '.join(table.config.partition_fields)} in no file, and the path {path!r} "
+                "does not state their values",
                 where=table.storage.uri,
             )

@@ -73,12 +73,19 @@ def refuse_holes(table: Table, begin: str, end: str | None) -> None:
 
 
 def _earliest_retained(table: Table) -> str | None:
-    """The earliest commit that the last clean kept; None when no clean says."""
+    """The earliest instant whose files are all there, going by the last clean; None without one.
+
+    A clean by file versions keeps files of different ages and names no commit; what was the latest
+    then is sure to be there.
+
+    Source: HoodieCleanMetadata, Hudi 0.15.
+    """
     cleans = [i for i in table.timeline.completed() if i.action is Action.CLEAN]
     if not cleans:
         return None
-    records = read_container(active.read_state(table.storage, table.config.version, cleans[-1]))
-    return records[0].get("earliestCommitToRetain") or None if records else None
+    (clean,) = read_container(active.read_state(table.storage, table.config.version, cleans[-1]))
+    kept = clean.get("earliestCommitToRetain") or clean.get("lastCompletedCommitTimestamp")
+    return kept or cleans[-1].time
 
 
 def _is_archived(table: Table) -> bool:

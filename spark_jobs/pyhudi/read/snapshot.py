@@ -55,11 +55,16 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)
 
-    def rows_of(file: BaseFile) -> list[pa.Table]:
-        return list(read_file(table.storage, plan, file))
+    # Few files are shared out by row groups, so that every core has something to do.
+    shares = -(-pa.cpu_count() // max(1, len(plan.files)))
+    work = [(file, share) for file in plan.files for share in range(shares)]
+
+    def rows_of(item: tuple[BaseFile, int]) -> list[pa.Table]:
+        file, share = item
+        return list(read_file(table.storage, plan, file, share=share, shares=shares))
 
     with ThreadPoolExecutor(max_workers=pa.cpu_count()) as threads:
-        parts = [part for found in threads.map(rows_of, plan.files) for part in found]
+        parts = [part for found in threads.map(rows_of, work) for part in found]
     return pa.concat_tables([plan.result_schema.empty_table(), *parts])
 
 
@@ -94,12 +99,14 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     return pa.RecordBatchReader.from_batches(plan.result_schema, batches)
 
 
-def read_file(storage: Storage, plan: ReadPlan, file: BaseFile) -> Iterator[pa.Table]:
-    """The rows of one file that a plan asks for, some at a time.
+def read_file(
+    storage: Storage, plan: ReadPlan, file: BaseFile, *, share: int = 0, shares: int = 1
+) -> Iterator[pa.Table]:
+    """The rows of one file that a plan asks for, or one share of them, some at a time.
 
-    Shapes: ``plan.result_schema``; no empty tables.
+    Shapes: ``plan.result_schema``; no empty tables. Each row is in exactly one of the ``shares``.
     """
-    for rows in _stored_rows(storage, plan, file):
+    for rows in _stored_rows(storage, plan, file, slice(share, None, shares)):
         completed = _completed(rows, plan, file)
         if plan.filters is not None:
             completed = completed.filter(plan.filters)
@@ -107,16 +114,17 @@ def read_file(storage: Storage, plan: ReadPlan, file: BaseFile) -> Iterator[pa.T
             yield completed.select(plan.columns)
 
 
-def _stored_rows(storage: Storage, plan: ReadPlan, file: BaseFile) -> Iterator[pa.Table]:
+def _stored_rows(
+    storage: Storage, plan: ReadPlan, file: BaseFile, share: slice
+) -> Iterator[pa.Table]:
     """The needed columns of the row groups that matter, as the file has them."""
     try:
         with storage.open_input(file.path) as source:
-            groups = _row_groups(source, plan)
-            if groups == []:
-                return
             reader = BaseFileReader(source)
-            names = _stored_columns(reader.schema, plan)
-            yield from reader.iter_tables(names, groups, batch_rows=BATCH_ROWS)
+            groups = _row_groups(source, plan, reader)[share]
+            if groups:
+                names = _stored_columns(reader.schema, plan)
+                yield from reader.iter_tables(names, groups, batch_rows=BATCH_ROWS)
     except MissingFileError as error:
         raise MissingFileError(
             f"{storage.absolute(file.path)} is gone: was it cleaned while the table was read? "
@@ -133,11 +141,12 @@ def _stored_rows(storage: Storage, plan: ReadPlan, file: BaseFile) -> Iterator[p
         ) from error
 
 
-def _row_groups(source: pa.NativeFile, plan: ReadPlan) -> list[int] | None:
-    """The row groups to read; None for all."""
-    if plan.filters is None or set(plan.filtered) & set(plan.absent):
-        return None
-    return matching_row_groups(source, plan.filters, plan.filtered, plan.schema)
+def _row_groups(source: pa.NativeFile, plan: ReadPlan, reader: BaseFileReader) -> list[int]:
+    """The row groups that can hold rows the plan asks for."""
+    found = None
+    if plan.filters is not None and not set(plan.filtered) & set(plan.absent):
+        found = matching_row_groups(source, plan.filters, plan.filtered, plan.schema)
+    return list(range(reader.row_groups)) if found is None else found
 
 
 def _stored_columns(found: pa.Schema, plan: ReadPlan) -> list[str]:

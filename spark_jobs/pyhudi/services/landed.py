@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.config.versions import TableVersion
+from pyhudi.config.write import IDEMPOTENCY_KEY
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active
 from pyhudi.timeline.timeline import Timeline
 
-STAMP = "pyhudi.idempotency.key"
+STAMP = IDEMPOTENCY_KEY.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

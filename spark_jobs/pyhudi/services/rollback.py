@@ -16,9 +16,14 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 
-from pyhudi.actions.rollback import RolledBackPartition, RollbackMetadata, RollbackPlan
+from pyhudi.actions.rollback import (
+    InstantInfo,
+    RollbackMetadata,
+    RollbackPartition,
+    RollbackPlan,
+    RollbackRequest,
+)
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError, InvariantError, StorageError
 from pyhudi.filegroup.listing import StorageListing
@@ -95,16 +100,16 @@ def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
     if not marked:
         files = StorageListing(storage).all_files()
         marked = [file.path for file in files if file.instant == write.time]
+    by_partition: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(set(marked)):
+        by_partition[path.rpartition("/")[0]].append(storage.absolute(path))
     return RollbackPlan(
-        instant=write.time, action=write.action.value, files=_by_partition(storage, marked)
+        instant=InstantInfo(time=write.time, action=write.action.value),
+        requests=tuple(
+            RollbackRequest(partition=partition, files_to_delete=tuple(files))
+            for partition, files in by_partition.items()
+        ),
     )
-
-
-def _by_partition(storage: Storage, paths: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(set(paths)):
-        found[path.rpartition("/")[0]].append(storage.absolute(path))
-    return {partition: tuple(files) for partition, files in found.items()}
 
 
 def _request(storage: Storage, config: TableConfig, clock: Clock, plan: RollbackPlan) -> str:
@@ -128,25 +133,22 @@ def _finish(storage: Storage, config: TableConfig, at: str) -> None:
     version, started = config.version, time.perf_counter()
     requested = Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
     plan = RollbackPlan.from_bytes(active.read_state(storage, version, requested), where=at)
-    if plan.instant is None:
-        raise InvariantError(f"the rollback requested at {at} names no instant")
     inflight = Instant(time=at, action=Action.ROLLBACK, state=State.INFLIGHT)
     _write_once(storage, config, inflight, b"")
     deleted = _delete_files(storage, plan)
     for state in (State.INFLIGHT, State.REQUESTED):
-        undone = Instant(time=plan.instant, action=Action(plan.action), state=state)
+        undone = Instant(time=plan.instant.time, action=Action(plan.instant.action), state=state)
         active.remove(storage, version, undone)
     metadata = RollbackMetadata(
-        started=at,
-        milliseconds=int((time.perf_counter() - started) * 1000),
-        instant=plan.instant,
-        action=plan.action,
+        start_time=at,
+        time_taken_ms=int((time.perf_counter() - started) * 1000),
+        instants=(plan.instant,),
         partitions=deleted,
     )
     done = Instant(time=at, action=Action.ROLLBACK, state=State.COMPLETED)
     _write_once(storage, config, done, metadata.to_bytes())
-    delete_markers(storage, plan.instant)
-    forget(storage, plan.instant)
+    delete_markers(storage, plan.instant.time)
+    forget(storage, plan.instant.time)
 
 
 def _write_once(storage: Storage, config: TableConfig, instant: Instant, data: bytes) -> None:
@@ -157,14 +159,15 @@ def _write_once(storage: Storage, config: TableConfig, instant: Instant, data: b
         return
 
 
-def _delete_files(storage: Storage, plan: RollbackPlan) -> tuple[RolledBackPartition, ...]:
+def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPartition]:
     root = storage.absolute("") + "/"
-    partitions = []
-    for partition, files in plan.files.items():
-        for file in files:
+    for request in plan.requests:
+        for file in request.files_to_delete:
             storage.delete(file.removeprefix("file:").removeprefix(root))
-        partitions.append(RolledBackPartition(partition=partition, deleted=files))
-    return tuple(partitions)
+    return {
+        request.partition: RollbackPartition(deleted=request.files_to_delete)
+        for request in plan.requests
+    }
 
 
 def _sweep(storage: Storage, config: TableConfig) -> None:

@@ -18,7 +18,7 @@ from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.snapshot import read_file
 from pyhudi.storage.storage import Storage
-from pyhudi.table.table import Table, open_table
+from pyhudi.table.table import open_table
 
 
 def read(
@@ -43,7 +43,7 @@ def read(
     table = open_table(os.fspath(path), storage_options)
     query = ReadConfig.from_options(options or {})
     plan = plan_read(table, query, columns=columns, filters=filters)
-    if _suits_spark(table, plan):
+    if _suits_spark(table.storage, plan):
         return _read_by_spark(spark, table.storage, plan)
     return _read_by_workers(spark, table.storage, plan)
 
@@ -53,14 +53,15 @@ def spark_schema(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def _suits_spark(table: Table, plan: ReadPlan) -> bool:
+def _suits_spark(storage: Storage, plan: ReadPlan) -> bool:
     """Whether Spark's Parquet reader gives the rows that the engine's own gives."""
     if plan.filters is not None or plan.from_path or plan.absent or plan.schema != plan.stored:
         return False
     if len({name.lower() for name in plan.stored.names}) < len(plan.stored.names):
         return False  # Spark would not tell such columns apart.
+    # All files of a write have one schema; commits do not say which when they only move rows.
     one_of_each_write = {file.instant: file for file in plan.files}.values()
-    return all(is_readable_as(_written_schema(table, f), plan.stored) for f in one_of_each_write)
+    return all(is_readable_as(_written_schema(storage, f), plan.stored) for f in one_of_each_write)
 
 
 def is_readable_as(found: pa.Schema, wanted: pa.Schema) -> bool:
@@ -77,11 +78,8 @@ def is_readable_as(found: pa.Schema, wanted: pa.Schema) -> bool:
     )
 
 
-def _written_schema(table: Table, file: BaseFile) -> pa.Schema:
-    """The schema of the write that made a file, which all files of that write share."""
-    if table.timeline.contains(file.instant):
-        return table.schema(as_of=file.instant)
-    with table.storage.open_input(file.path) as source:
+def _written_schema(storage: Storage, file: BaseFile) -> pa.Schema:
+    with storage.open_input(file.path) as source:
         return BaseFileReader(source).schema
 
 

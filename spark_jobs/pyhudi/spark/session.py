@@ -12,6 +12,8 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+import pyhudi
+
 logger = logging.getLogger(__name__)
 
 # Each is set only where neither spark-submit nor a properties file has it.
@@ -20,7 +22,6 @@ ALWAYS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Fewer and larger batches: every batch that crosses to a Python worker has a fixed cost.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.ui.showConsoleProgress": "false",
 }
 LOCAL_ONLY = {
     "spark.ui.enabled": "false",
@@ -54,11 +55,25 @@ def missing_settings(given: SparkConf, name: str, log_level: str) -> dict[str, s
     """The settings to add to those that were given."""
     wanted = ALWAYS | {"spark.log.level": log_level}
     if is_local(given):
-        wanted |= LOCAL_ONLY
+        wanted |= LOCAL_ONLY | _worker_path()
     missing = {key: value for key, value in wanted.items() if not given.contains(key)}
+    # Set by Spark itself where plain python starts it; a bar that redraws itself is no log.
+    missing["spark.ui.showConsoleProgress"] = "false"
     if given.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
         missing["spark.app.name"] = name
     return missing
+
+
+def _worker_path() -> dict[str, str]:
+    """Where local workers find the engine when it runs from a checkout.
+
+    Installed packages they find themselves, and these must not come before the standard library.
+    """
+    root = os.path.dirname(os.path.dirname(os.path.abspath(pyhudi.__file__)))
+    if os.path.basename(root) in ("site-packages", "dist-packages") or not os.path.isdir(root):
+        return {}
+    given = os.environ.get("PYTHONPATH")
+    return {"spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, (root, given)))}
 
 
 def is_local(given: SparkConf) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pyhudi.config import properties
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import MissingFileError, TableNotFoundError
+from pyhudi.errors import MissingFileError, StorageError, TableNotFoundError
 from pyhudi.storage.storage import Storage
 
 PROPERTIES_FILE = ".hoodie/hoodie.properties"
@@ -32,12 +32,24 @@ def load_config(storage: Storage) -> TableConfig:
             text = storage.read(path).decode(_ENCODING)
         except MissingFileError:
             continue
+        except StorageError as error:
+            if _is_file(storage):
+                raise TableNotFoundError(
+                    f"no Hudi table at {storage.uri}: it is a file; give the folder of the table",
+                    where=storage.uri,
+                ) from error
+            raise
         return TableConfig.from_properties(properties.parse(text), where=storage.uri)
     raise TableNotFoundError(
         f"no Hudi table at {storage.uri}: {PROPERTIES_FILE} is not there; check the path, or write "
         "to it to make a table",
         where=storage.uri,
     )
+
+
+def _is_file(storage: Storage) -> bool:
+    root = storage.status("")
+    return root is not None and not root.is_dir
 
 
 def create_properties(storage: Storage, config: TableConfig) -> None:

@@ -149,7 +149,7 @@ def test_parquet_types_are_those_hudi_writes():
             ("map", pa.map_(pa.string(), pa.int64())),
         ]
     )
-    moment = datetime(2026, 1, 2, 3, 4, 5, 678901)
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678901)  # noqa: DTZ001
     values = {
         "dec": [Decimal("1.25")],
         "ts": [moment.replace(tzinfo=timezone.utc)],
@@ -266,7 +266,7 @@ def test_files_of_hudi_are_read_in_small_batches(name):
                 assert [
                     row for table in tables for row in table.to_pylist()
                 ] == expected.to_pylist()
-            keys = [key for chunk in reader.keys() for key in chunk.to_pylist()]
+            keys = [key for chunk in reader.keys() for key in chunk.to_pylist()]  # noqa: SIM118
             assert keys == expected.column(RECORD_KEY).to_pylist()
 
 

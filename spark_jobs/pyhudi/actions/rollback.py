@@ -1,0 +1,192 @@
+"""Rollbacks: the plan of what to delete for a failed instant, and what became of it.
+
+Source: HoodieRollbackPlan and HoodieRollbackMetadata, Hudi 0.15 and 1.1. Both are Avro object
+containers in every table version; files are named by absolute path without a scheme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from pyhudi.errors import CorruptTableError
+from pyhudi.schema import avro
+from pyhudi.schema.avro import AvroSchema
+from pyhudi.schema.codec import read_container, write_container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstantInfo:
+    """An instant by the time it was requested and the word for its action."""
+
+    time: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRequest:
+    """What to delete in one partition.
+
+    ``file_id`` and ``latest_base_instant`` are empty unless log blocks are rolled back, which
+    ``log_blocks`` then lists with their sizes.
+    """
+
+    partition: str
+    file_id: str | None = ""
+    latest_base_instant: str | None = ""
+    files_to_delete: tuple[str, ...] = ()
+    log_blocks: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackPlan:
+    """What a rollback will delete: the body of its requested file."""
+
+    instant: InstantInfo
+    requests: tuple[RollbackRequest, ...]
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RollbackPlan:
+        """The plan in a requested file.
+
+        Raises:
+            CorruptTableError: the bytes are no plan; ``where`` names their file.
+        """
+        found = _only_record(data, "a rollback plan", where)
+        try:
+            return cls(
+                instant=_instant(found["instantToRollback"]),
+                requests=tuple(_request(entry) for entry in found["RollbackRequests"] or ()),
+            )
+        except (KeyError, TypeError) as error:
+            raise _incomplete("a rollback plan", error, where) from error
+
+    def to_bytes(self) -> bytes:
+        """The body of the requested file."""
+        record = {
+            "instantToRollback": _instant_record(self.instant),
+            "RollbackRequests": [
+                {
+                    "partitionPath": request.partition,
+                    "fileId": request.file_id,
+                    "latestBaseInstant": request.latest_base_instant,
+                    "filesToBeDeleted": list(request.files_to_delete),
+                    "logBlocksToBeDeleted": dict(request.log_blocks),
+                }
+                for request in self.requests
+            ],
+            "version": 1,
+        }
+        return write_container(_schema("HoodieRollbackPlan"), record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackPartition:
+    """What a rollback did in one partition: files deleted, and files it could not delete."""
+
+    deleted: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackMetadata:
+    """What a rollback did: the body of its completed file.
+
+    ``start_time`` is the rollback's own instant time.
+
+    Units: milliseconds.
+    """
+
+    start_time: str
+    time_taken_ms: int
+    instants: tuple[InstantInfo, ...]
+    partitions: Mapping[str, RollbackPartition]
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RollbackMetadata:
+        """The metadata in a completed file.
+
+        Raises:
+            CorruptTableError: the bytes are no such metadata; ``where`` names their file.
+        """
+        found = _only_record(data, "rollback metadata", where)
+        try:
+            return cls(
+                start_time=found["startRollbackTime"],
+                time_taken_ms=found["timeTakenInMillis"],
+                instants=tuple(_instant(entry) for entry in found.get("instantsRollback") or ()),
+                partitions={
+                    partition: RollbackPartition(
+                        deleted=tuple(entry["successDeleteFiles"]),
+                        failed=tuple(entry["failedDeleteFiles"]),
+                    )
+                    for partition, entry in found["partitionMetadata"].items()
+                },
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _incomplete("rollback metadata", error, where) from error
+
+    @property
+    def files_deleted(self) -> int:
+        """How many files were deleted, over all partitions."""
+        return sum(len(partition.deleted) for partition in self.partitions.values())
+
+    def to_bytes(self) -> bytes:
+        """The body of the completed file."""
+        record = {
+            "startRollbackTime": self.start_time,
+            "timeTakenInMillis": self.time_taken_ms,
+            "totalFilesDeleted": self.files_deleted,
+            "commitsRollback": [instant.time for instant in self.instants],
+            "partitionMetadata": {
+                partition: {
+                    "partitionPath": partition,
+                    "successDeleteFiles": list(done.deleted),
+                    "failedDeleteFiles": list(done.failed),
+                    "rollbackLogFiles": {},
+                    "logFilesFromFailedCommit": {},
+                }
+                for partition, done in self.partitions.items()
+            },
+            "version": 1,
+            "instantsRollback": [_instant_record(instant) for instant in self.instants],
+        }
+        return write_container(_schema("HoodieRollbackMetadata"), record)
+
+
+def _instant(record: Mapping[str, str]) -> InstantInfo:
+    return InstantInfo(time=record["commitTime"], action=record["action"])
+
+
+def _instant_record(instant: InstantInfo) -> dict[str, str]:
+    return {"commitTime": instant.time, "action": instant.action}
+
+
+def _request(record: Mapping[str, Any]) -> RollbackRequest:
+    return RollbackRequest(
+        partition=record["partitionPath"],
+        file_id=record["fileId"],
+        latest_base_instant=record["latestBaseInstant"],
+        files_to_delete=tuple(record["filesToBeDeleted"]),
+        log_blocks=dict(record["logBlocksToBeDeleted"] or {}),
+    )
+
+
+def _only_record(data: bytes, what: str, where: str | None) -> dict[str, Any]:
+    records = read_container(data)
+    if len(records) != 1:
+        raise CorruptTableError(f"{what} should be one record, found {len(records)}", where=where)
+    return records[0]
+
+
+def _incomplete(what: str, error: Exception, where: str | None) -> CorruptTableError:
+    return CorruptTableError(f"{what} lacks an entry: {error}", where=where)
+
+
+@cache
+def _schema(name: str) -> AvroSchema:
+    folder = resources.files("pyhudi.actions") / "avsc"
+    return avro.parse((folder / f"{name}.avsc").read_text(encoding="utf-8"))

@@ -1,0 +1,62 @@
+"""Rollback plans and metadata, with Hudi's own records."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyhudi.actions.rollback import (
+    InstantInfo,
+    RollbackMetadata,
+    RollbackPartition,
+    RollbackPlan,
+    RollbackRequest,
+)
+from pyhudi.errors import CorruptTableError
+from pyhudi.schema.codec import read_container
+from tests.support.golden import golden_table
+
+
+def body(suffix: str) -> bytes:
+    (path,) = (golden_table("v6_cow_rollback") / ".hoodie").glob(f"*{suffix}")
+    return path.read_bytes()
+
+
+def test_a_plan_of_hudi_is_read_and_written_with_the_same_record() -> None:
+    data = body(".rollback.requested")
+    plan = RollbackPlan.from_bytes(data)
+    assert plan.instant.action == "commit"
+    assert [request.partition for request in plan.requests] == ["north", "south"]
+    assert read_container(plan.to_bytes()) == read_container(data)
+
+
+def test_the_metadata_of_hudi_is_read_and_written_with_the_same_record() -> None:
+    data = body(".rollback")
+    metadata = RollbackMetadata.from_bytes(data)
+    assert metadata.files_deleted == 2
+    assert read_container(metadata.to_bytes()) == read_container(data)
+
+
+def test_a_plan_of_our_own_reads_back_the_same() -> None:
+    plan = RollbackPlan(
+        instant=InstantInfo(time="1", action="commit"),
+        requests=(RollbackRequest(partition="p", files_to_delete=("/t/p/f.parquet",)),),
+    )
+    assert RollbackPlan.from_bytes(plan.to_bytes()) == plan
+
+
+def test_metadata_of_our_own_reads_back_the_same() -> None:
+    metadata = RollbackMetadata(
+        start_time="2",
+        time_taken_ms=5,
+        instants=(InstantInfo(time="1", action="commit"),),
+        partitions={"p": RollbackPartition(deleted=("/t/p/f.parquet",), failed=("/t/p/g",))},
+    )
+    assert RollbackMetadata.from_bytes(metadata.to_bytes()) == metadata
+    (record,) = read_container(metadata.to_bytes())
+    assert record["totalFilesDeleted"] == 1
+    assert record["commitsRollback"] == ["1"]
+
+
+def test_another_record_is_no_plan() -> None:
+    with pytest.raises(CorruptTableError, match="a rollback plan lacks an entry"):
+        RollbackPlan.from_bytes(body(".rollback"), where="/t/.hoodie/2.rollback.requested")

@@ -1,0 +1,140 @@
+"""Table configurations, read from Hudi's tables and written as Hudi writes them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pyhudi.config.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD, MergeMode
+from pyhudi.config.properties import parse
+from pyhudi.config.table import TableConfig, TableType, TimelineZone
+from pyhudi.config.versions import CommitEncoding, TableVersion, TimelineLayout
+from pyhudi.errors import CorruptTableError, UnsupportedError
+from tests.support.golden import golden_names, golden_table
+
+MINIMAL = {"hoodie.table.name": "t", "hoodie.table.version": "6"}
+MADE = TableConfig(
+    name="t",
+    table_type=TableType.COPY_ON_WRITE,
+    version=TableVersion.SIX,
+    record_key_fields=("id",),
+    partition_fields=("a", "b"),
+    ordering_fields=("ts",),
+    key_generator_class="org.apache.hudi.keygen.ComplexKeyGenerator",
+    hive_style=True,
+)
+
+
+def properties_of(name: str) -> dict[str, str]:
+    path = golden_table(name) / ".hoodie" / "hoodie.properties"
+    return parse(path.read_text(encoding="latin-1"))
+
+
+@pytest.mark.parametrize("name", golden_names("v6_"))
+def test_every_table_of_hudi_has_the_configuration_it_was_made_with(name: str) -> None:
+    config = TableConfig.from_properties(properties_of(name))
+    made = json.loads((golden_table(name).parent / "README.json").read_text())
+    assert config.version == made["table_version"]
+    assert config.table_type.value == made["table_type"]
+    keys, paths = made["record_key_fields"] or "", made["partition_fields"] or ""
+    assert config.record_key_fields == tuple(filter(None, keys.split(",")))
+    fields = [field.partition(":")[0] for field in paths.split(",") if field]
+    assert config.partition_fields == tuple(fields)
+
+
+@pytest.mark.parametrize("name", ["v6_cow_hive", "v6_cow_nonpart", "v6_cow_multi_hive"])
+def test_a_made_table_has_the_properties_of_hudi_and_a_payload_class(name: str) -> None:
+    theirs = properties_of(name)
+    config = TableConfig.from_properties(theirs)
+    ours = config.to_properties()
+    assert ours.pop("hoodie.compaction.payload.class") == DEFAULT_PAYLOAD
+    assert ours == {"hoodie.table.metadata.partitions.inflight": "", **theirs} | {
+        "hoodie.table.metadata.partitions": ""
+    }
+
+
+def test_a_made_configuration_is_read_back_the_same() -> None:
+    read = TableConfig.from_properties(MADE.to_properties())
+    assert (read.name, read.partition_fields, read.hive_style) == ("t", ("a", "b"), True)
+    assert read.payload_class == DEFAULT_PAYLOAD
+    assert read.to_properties() == MADE.to_properties()
+
+
+def test_what_is_absent_has_hudis_defaults() -> None:
+    config = TableConfig.from_properties(MINIMAL)
+    assert config.table_type is TableType.COPY_ON_WRITE
+    assert config.timezone is TimelineZone.LOCAL
+    assert config.populate_meta_fields
+    assert config.metadata_partitions == ()
+    assert config.payload_class is None
+
+
+def test_a_table_with_ordering_fields_of_a_newer_hudi_has_them() -> None:
+    config = TableConfig.from_properties({**MINIMAL, "hoodie.table.ordering.fields": "ts,seq"})
+    assert config.ordering_fields == ("ts", "seq")
+
+
+@pytest.mark.parametrize(
+    ("payload", "ordering", "mode"),
+    [
+        (None, ("ts",), MergeMode.EVENT_TIME),
+        (None, (), MergeMode.COMMIT_TIME),
+        (OVERWRITE_PAYLOAD, ("ts",), MergeMode.COMMIT_TIME),
+        (DEFAULT_PAYLOAD, ("ts",), MergeMode.EVENT_TIME),
+        (DEFAULT_PAYLOAD, (), MergeMode.COMMIT_TIME),
+    ],
+)
+def test_the_payload_class_decides_which_record_wins(payload, ordering, mode) -> None:
+    config = TableConfig(
+        name="t",
+        table_type=TableType.COPY_ON_WRITE,
+        version=TableVersion.SIX,
+        payload_class=payload,
+        ordering_fields=ordering,
+    )
+    assert config.merge_mode is mode
+
+
+def test_a_payload_class_with_its_own_rules_is_refused_by_name() -> None:
+    properties = {**MINIMAL, "hoodie.compaction.payload.class": "org.x.AWSDmsAvroPayload"}
+    with pytest.raises(UnsupportedError, match=r"org\.x\.AWSDmsAvroPayload"):
+        _ = TableConfig.from_properties(properties).merge_mode
+
+
+@pytest.mark.parametrize(
+    ("properties", "problem"),
+    [
+        ({"hoodie.table.version": "6"}, "no hoodie.table.name"),
+        ({"hoodie.table.name": "t"}, "no hoodie.table.version"),
+        ({**MINIMAL, "hoodie.table.type": "COW"}, "hoodie.table.type is 'COW'"),
+        ({**MINIMAL, "hoodie.populate.meta.fields": "maybe"}, "'maybe', not true or false"),
+        ({**MINIMAL, "hoodie.table.timeline.timezone": "CET"}, "not LOCAL or UTC"),
+    ],
+)
+def test_properties_without_meaning_are_named(properties, problem) -> None:
+    with pytest.raises(CorruptTableError, match=problem):
+        TableConfig.from_properties(properties, where="/tables/t")
+
+
+@pytest.mark.parametrize("code", ["5", "7", "10", "six"])
+def test_a_version_that_is_not_known_is_refused(code: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"format version '{code}'"):
+        TableConfig.from_properties({**MINIMAL, "hoodie.table.version": code})
+
+
+def test_switching_the_metadata_table_off_keeps_every_other_property() -> None:
+    found = properties_of("v6_cow_metadata_full")
+    config = TableConfig.from_properties(found)
+    assert "record_index" in config.metadata_partitions
+    off = config.without_metadata_table()
+    assert off.metadata_partitions == ()
+    changed = {key for key in found if off.raw[key] != found[key]}
+    assert changed == {"hoodie.table.metadata.partitions"}
+
+
+def test_what_a_version_implies() -> None:
+    assert TableVersion.SIX.timeline_layout is TimelineLayout.ONE
+    assert TableVersion.EIGHT.timeline_layout is TimelineLayout.TWO
+    assert TableVersion.SIX.commit_encoding is CommitEncoding.JSON
+    assert TableVersion.NINE.commit_encoding is CommitEncoding.AVRO

@@ -1,0 +1,139 @@
+"""What a write is asked to do, from Hudi's own options."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from pyhudi.config.files import BulkInsertSortMode, ParquetCodec
+from pyhudi.config.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD
+from pyhudi.config.table import TimelineZone
+from pyhudi.config.write import Operation, WriteConfig
+from pyhudi.errors import OptionError, UnsupportedError
+
+W = "hoodie.datasource.write."
+
+
+def test_without_options_everything_has_its_default() -> None:
+    config = WriteConfig.from_options({})
+    assert config == WriteConfig()
+    assert config.operation is Operation.UPSERT
+    assert config.sizing.max_file_size == 125829120
+    assert config.sizing.small_file_limit == 104857600
+    assert config.parquet.codec is ParquetCodec.ZSTD
+    assert config.bloom.fpp == 1e-9
+    assert config.heartbeat.interval_ms == 60000
+    assert config.record_key_fields is None
+    assert config.partition_fields is None
+
+
+def test_every_option_reaches_its_field() -> None:
+    config = WriteConfig.from_options(
+        {
+            "hoodie.table.name": "t",
+            "hoodie.database.name": "d",
+            f"{W}operation": "BULK_INSERT",
+            f"{W}recordkey.field": "a,b",
+            f"{W}partitionpath.field": "",
+            "hoodie.table.ordering.fields": "ts",
+            f"{W}keygenerator.type": "COMPLEX",
+            f"{W}hive_style_partitioning": "true",
+            f"{W}partitionpath.urlencode": "true",
+            f"{W}keygenerator.consistent.logical.timestamp.enabled": "true",
+            "hoodie.write.complex.keygen.new.encoding": "false",
+            "hoodie.table.timeline.timezone": "utc",
+            "hoodie.combine.before.insert": "true",
+            "hoodie.merge.allow.duplicate.on.inserts": "false",
+            "hoodie.write.set.null.for.missing.columns": "true",
+            "hoodie.parquet.max.file.size": "1000",
+            "hoodie.parquet.compression.codec": "UNCOMPRESSED",
+            "hoodie.bulkinsert.sort.mode": "global_sort",
+            "hoodie.bulkinsert.shuffle.parallelism": "4",
+            "pyhudi.idempotency.key": "run-1",
+        }
+    )
+    assert (config.table_name, config.database) == ("t", "d")
+    assert config.operation is Operation.BULK_INSERT
+    assert config.record_key_fields == ("a", "b")
+    assert config.partition_fields == ()
+    assert config.ordering_field == "ts"
+    assert config.key_generator == "COMPLEX"
+    assert config.hive_style
+    assert config.url_encode
+    assert config.consistent_logical_timestamp
+    assert config.complex_key_new_encoding is False
+    assert config.timezone is TimelineZone.UTC
+    assert config.combines_batch
+    assert not config.allow_duplicates_on_insert
+    assert config.null_for_missing_columns
+    assert config.sizing.max_file_size == 1000
+    assert config.parquet.codec is ParquetCodec.NONE
+    assert config.bulk_insert.sort_mode is BulkInsertSortMode.GLOBAL_SORT
+    assert config.bulk_insert.parallelism == 4
+    assert config.idempotency_key == "run-1"
+
+
+def test_the_key_generator_class_goes_before_its_type() -> None:
+    options = {f"{W}keygenerator.class": "org.x.Mine", f"{W}keygenerator.type": "SIMPLE"}
+    assert WriteConfig.from_options(options).key_generator == "org.x.Mine"
+
+
+def test_options_with_the_prefix_go_into_the_commit_under_their_whole_key() -> None:
+    assert WriteConfig.from_options({"_run": "7", "x": "1"}).commit_metadata == {"_run": "7"}
+    chosen = {f"{W}commitmeta.key.prefix": "my.", "my.run": "7", "_other": "1"}
+    assert WriteConfig.from_options(chosen).commit_metadata == {"my.run": "7"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "payload"),
+    [("COMMIT_TIME_ORDERING", OVERWRITE_PAYLOAD), ("event_time_ordering", DEFAULT_PAYLOAD)],
+)
+def test_a_merge_mode_stands_for_a_payload_class(mode: str, payload: str) -> None:
+    options = {"hoodie.write.record.merge.mode": mode}
+    assert WriteConfig.from_options(options).payload_class == payload
+
+
+def test_a_merge_mode_that_contradicts_the_payload_class_is_an_error() -> None:
+    options = {
+        "hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING",
+        f"{W}payload.class": DEFAULT_PAYLOAD,
+    }
+    with pytest.raises(OptionError, match="contradict each other"):
+        WriteConfig.from_options(options)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (f"{W}operation", "insert_overwrite"),
+        (f"{W}payload.class", "org.apache.hudi.common.model.PartialUpdateAvroPayload"),
+        ("hoodie.write.record.merge.mode", "CUSTOM"),
+        ("hoodie.index.type", "BLOOM"),
+    ],
+)
+def test_what_hudi_can_and_this_cannot_is_refused_with_key_and_value(key, value) -> None:
+    with pytest.raises(UnsupportedError, match=value) as caught:
+        WriteConfig.from_options({key: value})
+    assert key in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (f"{W}operation", "merge"),
+        ("hoodie.write.table.version", "8"),
+        ("hoodie.parquet.compression.codec", "brotli"),
+        ("hoodie.parquet.max.file.size", "120MB"),
+        ("hoodie.index.bloom.fpp", "1.5"),
+        ("hoodie.table.name", ""),
+    ],
+)
+def test_a_value_without_meaning_is_named_with_its_key(key: str, value: str) -> None:
+    with pytest.raises(OptionError, match=f"option {key} is '{value}'; allowed: "):
+        WriteConfig.from_options({key: value})
+
+
+def test_a_write_configuration_travels_to_workers() -> None:
+    config = WriteConfig.from_options({"hoodie.table.name": "t"})
+    assert pickle.loads(pickle.dumps(config)) == config

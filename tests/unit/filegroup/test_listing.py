@@ -1,0 +1,61 @@
+"""Partitions and files by listing folders."""
+
+from __future__ import annotations
+
+from pyhudi.filegroup.listing import StorageListing
+from pyhudi.storage.schemes import open_storage
+from tests.support.golden import golden_table
+
+FILE = "a-0_0-1-2_1.parquet"
+
+
+def table(tmp_path, *paths: str) -> StorageListing:
+    for path in paths:
+        target = tmp_path / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(b"12345")
+    return StorageListing(open_storage(str(tmp_path)))
+
+
+def test_a_partition_is_a_folder_with_the_metadata_file(tmp_path) -> None:
+    listing = table(
+        tmp_path,
+        "p/.hoodie_partition_metadata",
+        f"p/{FILE}",
+        "y/m/.hoodie_partition_metadata.parquet",
+        f"no/{FILE}",
+        ".hoodie/metadata/files/.hoodie_partition_metadata",
+    )
+    assert listing.partitions() == ("p", "y/m")
+
+
+def test_a_table_without_partitions_is_one_itself(tmp_path) -> None:
+    listing = table(tmp_path, ".hoodie_partition_metadata", FILE, f"sub/{FILE}")
+    assert listing.partitions() == ("",)
+    assert [file.path for file in listing.all_files()] == [FILE]
+
+
+def test_only_base_files_are_files_of_a_partition(tmp_path) -> None:
+    listing = table(
+        tmp_path,
+        "p/.hoodie_partition_metadata",
+        f"p/{FILE}",
+        f"p/.{FILE}.crc",
+        "p/.a-0_1.log.1_0-1-2",
+        "p/notes.parquet",
+        f"p/{FILE.replace('parquet', 'orc')}",
+    )
+    (file,) = listing.files("p")
+    assert (file.path, file.partition, file.size_bytes) == (f"p/{FILE}", "p", 5)
+    assert listing.all_files() == (file,)
+
+
+def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:
+    listing = table(tmp_path)
+    assert listing.partitions() == ()
+    assert listing.files("gone") == ()
+
+
+def test_values_with_a_slash_make_folders_below_folders() -> None:
+    listing = StorageListing(open_storage(str(golden_table("v6_cow_odd_partitions_plain"))))
+    assert any("/" in path for path in listing.partitions())

@@ -1,0 +1,93 @@
+"""Making a table, and switching its metadata table off."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.versions import TableVersion
+from pyhudi.errors import AlreadyExistsError, UnsupportedError
+from pyhudi.schema.metafields import META_FIELDS
+from pyhudi.storage.schemes import open_storage
+from pyhudi.table.create import create_table
+from pyhudi.table.metadata_table import disable
+from pyhudi.table.properties_file import load_config
+from pyhudi.table.table import open_table
+from tests.support.golden import golden_copy, golden_table
+
+
+def config(name: str = "t", version: TableVersion = TableVersion.SIX) -> TableConfig:
+    return TableConfig(
+        name=name,
+        table_type=TableType.COPY_ON_WRITE,
+        version=version,
+        record_key_fields=("id",),
+        partition_fields=("p",),
+        ordering_fields=("ts",),
+        key_generator_class="org.apache.hudi.keygen.SimpleKeyGenerator",
+    )
+
+
+def folders(root) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_dir()}
+
+
+def test_a_new_table_is_empty_and_has_the_folders_of_hudi(tmp_path) -> None:
+    made = create_table(open_storage(str(tmp_path)), config())
+    table = open_table(str(tmp_path))
+    assert table.config == made
+    assert len(table.timeline) == 0
+    assert table.latest_base_files() == ()
+    assert tuple(table.schema().names) == META_FIELDS
+    assert table.avro_schema() is None
+    theirs = {path for path in folders(golden_table("v6_cow_hive")) if path.startswith(".hoodie")}
+    assert folders(tmp_path) == theirs
+
+
+def test_of_creators_at_once_one_wins_and_its_properties_stay(tmp_path) -> None:
+    storage, outcomes = open_storage(str(tmp_path)), []
+    barrier = threading.Barrier(6)
+
+    def create(name: str) -> None:
+        barrier.wait()
+        try:
+            create_table(storage, config(name))
+        except AlreadyExistsError:
+            return
+        outcomes.append(name)
+
+    threads = [threading.Thread(target=create, args=(f"t{n}",)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [load_config(storage).name] == outcomes
+
+
+def test_a_version_that_is_not_written_makes_no_folder(tmp_path) -> None:
+    with pytest.raises(UnsupportedError, match="version 9"):
+        create_table(open_storage(str(tmp_path)), config(version=TableVersion.NINE))
+    assert not list(tmp_path.iterdir())
+
+
+def test_switching_the_metadata_table_off_changes_nothing_else(tmp_path, caplog) -> None:
+    copy = golden_copy("v6_cow_metadata_full", tmp_path)
+    table = open_table(str(copy))
+    changed = disable(table.storage, table.config)
+    assert changed.metadata_partitions == ()
+    assert not (copy / ".hoodie" / "metadata").exists()
+    after = open_table(str(copy))
+    assert after.config == changed
+    assert after.latest_base_files() == table.latest_base_files()
+    assert "metadata table (bloom_filters, column_stats" in caplog.text
+
+
+def test_a_table_without_metadata_table_is_left_as_it_is(tmp_path) -> None:
+    copy = golden_copy("v6_cow_hive", tmp_path)
+    properties = copy / ".hoodie" / "hoodie.properties"
+    before = properties.read_bytes()
+    table = open_table(str(copy))
+    assert disable(table.storage, table.config) is table.config
+    assert properties.read_bytes() == before

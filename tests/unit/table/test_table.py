@@ -1,0 +1,99 @@
+"""Tables of Hudi, opened."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pyhudi.errors import CorruptTableError, TableNotFoundError
+from pyhudi.schema.metafields import META_FIELDS
+from pyhudi.table.table import load_table, open_table
+from tests.support.golden import golden_copy, golden_names, golden_table
+
+
+def expected(name: str, file: str) -> str:
+    return (golden_table(name).parent / "expected" / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", golden_names("v6_cow_"))
+def test_the_latest_files_are_the_slices_that_hudi_finds(name: str) -> None:
+    found = [
+        (file.partition, file.file_id, file.instant, file.name)
+        for file in open_table(str(golden_table(name))).latest_base_files()
+    ]
+    slices = [json.loads(line) for line in expected(name, "slices.jsonl").splitlines()]
+    theirs = [(s["partition"], s["file_id"], s["base_instant"], s["base_file"]) for s in slices]
+    assert found == sorted(theirs)
+
+
+# Hudi writes v6_cow_custom_keygen_long and cannot read it.
+READABLE = [name for name in golden_names("v6_cow_") if name != "v6_cow_custom_keygen_long"]
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_the_schema_has_the_meta_columns_and_then_the_columns_hudi_reads(name: str) -> None:
+    names = open_table(str(golden_table(name))).schema().names
+    assert tuple(names[:5]) == META_FIELDS
+    theirs = [field["name"] for field in json.loads(expected(name, "schema.json"))["fields"]]
+    # Spark moves partition columns to the end.
+    assert sorted(names[5:]) == sorted(theirs)
+
+
+def test_files_of_chosen_partitions_are_files_of_those_alone() -> None:
+    table = open_table(str(golden_table("v6_cow_basic")))
+    assert table.partitions() == ("north", "south", "west")
+    assert [file.partition for file in table.latest_base_files(["west"])] == ["west"]
+
+
+def test_as_of_an_instant_files_and_schema_are_those_of_then() -> None:
+    table = open_table(str(golden_table("v6_cow_evolution")))
+    first = table.timeline.completed().first
+    assert {file.instant for file in table.latest_base_files(as_of=first.time)} == {first.time}
+    assert len(table.schema(as_of=first.time)) < len(table.schema())
+    assert table.schema(as_of="00000000000000000") == table.schema()
+
+
+def test_a_table_that_only_has_a_create_schema_has_its_columns() -> None:
+    table = open_table(str(golden_table("v6_cow_empty")))
+    assert not table.latest_base_files()
+    assert table.schema().names[5:8] == ["id", "name", "price"]
+
+
+def test_without_a_schema_in_commits_a_base_file_tells(tmp_path) -> None:
+    copy = golden_copy("v6_cow_hive", tmp_path)
+    by_commit = open_table(str(copy)).avro_schema()
+    for path in (copy / ".hoodie").glob("*.commit"):
+        metadata = json.loads(path.read_text())
+        del metadata["extraMetadata"]["schema"]
+        path.write_text(json.dumps(metadata))
+    assert open_table(str(copy)).avro_schema() == by_commit
+
+
+def test_a_folder_without_properties_is_no_table(tmp_path) -> None:
+    with pytest.raises(TableNotFoundError, match=f"no Hudi table at {tmp_path}"):
+        open_table(str(tmp_path))
+
+
+def test_while_hudi_replaces_the_properties_their_backup_is_read(tmp_path) -> None:
+    copy = golden_copy("v6_cow_hive", tmp_path)
+    properties = copy / ".hoodie" / "hoodie.properties"
+    properties.rename(f"{properties}.backup")
+    assert open_table(str(copy)).config.name == "v6_cow_hive"
+
+
+def test_a_commit_cut_short_is_named(tmp_path) -> None:
+    copy = golden_copy("v6_cow_hive", tmp_path)
+    last = max((copy / ".hoodie").glob("*.commit"))
+    last.write_bytes(last.read_bytes()[:50])
+    with pytest.raises(CorruptTableError, match=last.name.removesuffix(".commit")):
+        open_table(str(copy)).schema()
+
+
+def test_a_table_stays_as_it_was_when_opened(tmp_path) -> None:
+    copy = golden_copy("v6_cow_hive", tmp_path)
+    table = open_table(str(copy))
+    last = max((copy / ".hoodie").glob("*.commit"))
+    last.rename(copy / ".hoodie" / "20991231000000000.commit")
+    assert table.timeline.last.time == last.name.removesuffix(".commit")
+    assert load_table(table.storage).timeline.last.time == "20991231000000000"
