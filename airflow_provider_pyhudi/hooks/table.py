@@ -11,7 +11,7 @@ from pyhudi.errors import HudiError, OptionError, TableNotFoundError
 from pyhudi.jobs import JobResult
 
 if TYPE_CHECKING:
-    from pyhudi.services.landed import Landed
+    from pyhudi.table.landed import Landed
     from pyhudi.table.table import Table
     from pyhudi.timeline.timeline import Timeline
 
@@ -118,7 +118,7 @@ class PyhudiHook(BaseHook):
 
         Not: commits that have been archived; they are older than any try that is still retried.
         """
-        from pyhudi.services.landed import find_landed
+        from pyhudi.table.landed import find_landed
 
         if idempotency_key is None:
             return None

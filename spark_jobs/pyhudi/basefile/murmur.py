@@ -137,7 +137,7 @@ def _words_at_every_byte(data: Bytes) -> npt.NDArray[np.uint32]:
 def _string_buffers(keys: pa.Array) -> tuple[npt.NDArray[np.signedinteger], Bytes]:
     """The offsets of the array's own rows (one more than rows) and the whole byte buffer."""
     if pa.types.is_string(keys.type):
-        offset_type = np.dtype(np.int32)
+        offset_type: np.dtype[np.signedinteger] = np.dtype(np.int32)
     elif pa.types.is_large_string(keys.type):
         offset_type = np.dtype(np.int64)
     else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,7 +35,7 @@ class Hit:
     """
 
     piece_id: int
-    positions: np.ndarray
+    positions: npt.NDArray[np.int32]
 
 
 def find_keys(storage: Storage, path: str, pieces: Sequence[KeyPiece]) -> Iterator[Hit]:
@@ -55,8 +56,8 @@ def find_keys(storage: Storage, path: str, pieces: Sequence[KeyPiece]) -> Iterat
         incoming = pc.dictionary_encode(
             pa.concat_arrays([piece.keys.cast(pa.string()) for piece in candidates])
         )
-        is_stored = np.zeros(len(incoming.dictionary), dtype=bool)
-        for stored in reader.keys():
+        is_stored: npt.NDArray[np.bool_] = np.zeros(len(incoming.dictionary), dtype=bool)
+        for stored in reader.keys():  # noqa: SIM118 - a file, not a dict
             met = pc.index_in(stored, value_set=incoming.dictionary).drop_null()
             is_stored[met.to_numpy()] = True
     if not is_stored.any():
@@ -64,7 +65,8 @@ def find_keys(storage: Storage, path: str, pieces: Sequence[KeyPiece]) -> Iterat
     is_hit = is_stored[incoming.indices.to_numpy()]
     start = 0
     for piece in candidates:
-        positions = np.flatnonzero(is_hit[start : start + len(piece.keys)]).astype(np.int32)
+        found = np.flatnonzero(is_hit[start : start + len(piece.keys)])
+        positions: npt.NDArray[np.int32] = found.astype(np.int32)
         start += len(piece.keys)
         if len(positions):
             yield Hit(piece_id=piece.piece_id, positions=positions)

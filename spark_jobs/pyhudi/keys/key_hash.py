@@ -64,7 +64,7 @@ def _hash_array(keys: pa.Array, out: _Hashes) -> None:
 def _string_buffers(keys: pa.Array) -> tuple[npt.NDArray[np.signedinteger], _Bytes]:
     """Give the offsets of the array's own rows (one more than rows) and the whole byte buffer."""
     if pa.types.is_string(keys.type) or pa.types.is_binary(keys.type):
-        offset_type = np.dtype(np.int32)
+        offset_type: np.dtype[np.signedinteger] = np.dtype(np.int32)
     elif pa.types.is_large_string(keys.type) or pa.types.is_large_binary(keys.type):
         offset_type = np.dtype(np.int64)
     else:

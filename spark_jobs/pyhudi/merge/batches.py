@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Column = pa.Array | pa.ChunkedArray
+Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
-def surviving_positions(keys: Column, ordering: Column | None) -> np.ndarray | None:
+def surviving_positions(keys: Column, ordering: Column | None) -> npt.NDArray[np.int64] | None:
     """Which rows stand for their key, in arrival order; None when every key occurs once.
 
     Of the rows of one key the one with the highest ordering value stands, of equal ones the one
@@ -32,8 +35,8 @@ def surviving_positions(keys: Column, ordering: Column | None) -> np.ndarray | N
     # Arrow's sort is stable: equal ordering values keep their order of arrival.
     order = pc.sort_indices(pa.table(columns), sort_keys=sort_keys).to_numpy()
     sorted_codes = codes.indices.to_numpy()[order]
-    is_last = np.append(sorted_codes[1:] != sorted_codes[:-1], [True])
-    survivors: np.ndarray = np.sort(order[is_last])
+    is_last: npt.NDArray[np.bool_] = np.append(sorted_codes[1:] != sorted_codes[:-1], [True])
+    survivors: npt.NDArray[np.int64] = np.sort(order[is_last])
     return survivors
 
 
@@ -45,7 +48,7 @@ def incoming_wins(incoming: Column, stored: Column) -> Column:
     Shapes: two columns of one type and length; the result is boolean without nulls.
     Source: DefaultHoodieRecordPayload.needUpdatingPersistedRecord, Hudi 0.15 and 1.1.
     """
-    return pc.fill_null(pc.greater_equal(incoming, stored), True)
+    return pc.fill_null(pc.greater_equal(incoming, stored), fill_value=True)
 
 
 def _one_array(column: Column) -> pa.Array:

@@ -40,6 +40,16 @@ def _storable(kind: pa.DataType, path: str) -> pa.DataType:
         return _storable(kind.value_type, path)
     if pa.types.is_timestamp(kind):
         return pa.timestamp("ms" if kind.unit == "ms" else "us", "UTC" if kind.tz else None)
+    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+        return _nested(kind, path)
+    if _is_plain(kind):
+        return kind
+    raise SchemaError(
+        f"column {path} has the type {kind}, which a Hudi table cannot keep; cast it to another"
+    )
+
+
+def _nested(kind: pa.DataType, path: str) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct(
             [field.with_type(_storable(field.type, f"{path}.{field.name}")) for field in kind]
@@ -49,16 +59,9 @@ def _storable(kind: pa.DataType, path: str) -> pa.DataType:
             _storable(kind.key_type, f"{path}.key"),
             kind.item_field.with_type(_storable(kind.item_type, f"{path}.value")),
         )
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        element = kind.value_field
-        return pa.list_(
-            pa.field("element", _storable(element.type, f"{path}.element"), element.nullable)
-        )
-    if _is_plain(kind):
-        return kind
-    raise SchemaError(
-        f"column {path} has the type {kind}, which a Hudi table cannot keep; cast it to another"
-    )
+    element = kind.value_field
+    inner = _storable(element.type, f"{path}.element")
+    return pa.list_(pa.field("element", inner, element.nullable))
 
 
 def _is_plain(kind: pa.DataType) -> bool:

@@ -1,5 +1,5 @@
 """Keeping a table well.
 
-Each service decides first, from values, and then acts: ``rollback`` undoes an instant, ``landed`` finds
-the commit of an earlier attempt. None of them needs Spark.
+Each service decides first, from values, and then acts; ``rollback`` undoes an instant. None of them
+needs Spark, and none writes rows.
 """

@@ -1,8 +1,8 @@
 """The engine on a Spark cluster, and the only package that imports pyspark.
 
-``write`` and ``read`` are its public functions. Rules of the format live below, in packages that know
-no Spark; what is here spreads their work over tasks. The functions are resolved when they are first
-used, so that a Python worker loads only the modules its task needs.
+``write`` and ``read`` are its public functions. Rules of the format live below, in packages that
+know no Spark; what is here spreads their work over tasks. The functions are resolved when they are
+first used, so that a Python worker loads only the modules its task needs.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyspark
+from pyspark.rdd import PythonEvalType
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.udf import UserDefinedFunction
-from pyspark.rdd import PythonEvalType
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -29,7 +29,7 @@ def map_in_arrow(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -
         evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
     )
     column = mapped(*[frame[name] for name in frame.columns])._jc
-    if int(pyspark.__version__.split(".")[0]) >= 4:  # noqa: PLR2004 - Spark's major version
+    if int(pyspark.__version__.split(".")[0]) >= 4:
         java = frame._jdf.mapInArrow(column, False, None)  # noqa: FBT003 - Java has no names
     else:
         java = frame._jdf.mapInArrow(column.expr(), False)  # noqa: FBT003 - Java has no names

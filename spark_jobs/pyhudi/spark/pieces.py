@@ -43,9 +43,7 @@ def buffers(column: pa.Array) -> list[pa.Buffer]:
     return [value.as_buffer() for value in column]
 
 
-def rechunk(
-    batches: Iterator[pa.RecordBatch], *, rows: int, size_bytes: int
-) -> Iterator[pa.Table]:
+def rechunk(batches: Iterator[pa.RecordBatch], *, rows: int, size_bytes: int) -> Iterator[pa.Table]:
     """Join small batches until one of the bounds is reached."""
     held: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0

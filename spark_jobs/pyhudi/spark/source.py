@@ -23,6 +23,7 @@ from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.pieces import this_task
 
 _BATCH_ROWS = 65_536
+_SPLIT_BYTES = 128 << 20
 _log = logging.getLogger(__name__)
 
 
@@ -185,11 +186,12 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | No
 def _is_read_otherwise(kind: pa.DataType) -> bool:
     """Types whose Spark reading differs from Arrow's: nanoseconds, unsigned longs, times of day."""
     if pa.types.is_timestamp(kind):
-        return kind.unit not in ("us", "ms")
+        return bool(kind.unit not in ("us", "ms"))
     if pa.types.is_nested(kind):
         fields = [kind.field(number) for number in range(kind.num_fields)]
         return any(_is_read_otherwise(field.type) for field in fields)
-    return pa.types.is_uint64(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind)
+    unread = (pa.types.is_uint64, pa.types.is_time, pa.types.is_duration)
+    return any(test(kind) for test in unread)
 
 
 def _split_bytes(spark: SparkSession, footers: Sequence[tuple[str, pq.FileMetaData]]) -> int:
@@ -197,15 +199,12 @@ def _split_bytes(spark: SparkSession, footers: Sequence[tuple[str, pq.FileMetaDa
 
     Source: FilePartition.maxSplitBytes, Spark 3.5.
     """
-    largest = int(spark.conf.get("spark.pyhudi.source.split.bytes", str(128 << 20)))
-    total = sum(_size(footer, group) for _, footer in footers for group in range(footer.num_row_groups))
+    total = sum(_size(f, group) for _, f in footers for group in range(f.num_row_groups))
     cores = max(1, spark.sparkContext.defaultParallelism)
-    return min(largest, max(4 << 20, -(-total // cores)))
+    return int(min(_SPLIT_BYTES, max(4 << 20, -(-total // cores))))
 
 
-def _splits(
-    footers: Sequence[tuple[str, pq.FileMetaData]], target_bytes: int
-) -> tuple[Split, ...]:
+def _splits(footers: Sequence[tuple[str, pq.FileMetaData]], target_bytes: int) -> tuple[Split, ...]:
     splits: list[Split] = []
     for path, footer in footers:
         groups: list[int] = []

@@ -6,10 +6,12 @@ The source is read once: a second reading could give other rows than those that 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel
@@ -118,7 +120,8 @@ def stage(rows: Rows, keying: Keying) -> StagedBatch:
         try:
             yield from _cut(batches, keying, first)
         except RequestError as error:
-            yield _one_row([[None]] * 7 + [[problem_of(error)]])
+            nothing: list[Sequence[object]] = [[None]] * (len(PIECE_SCHEMA) - 1)
+            yield _one_row([*nothing, [problem_of(error)]])
 
     frame = rows.map_batches(cut, PIECE_SCHEMA).persist(StorageLevel.MEMORY_AND_DISK)
     found = frame.select("partition_path", "piece_id", "count_rows", "problem").collect()
@@ -135,10 +138,10 @@ def stage(rows: Rows, keying: Keying) -> StagedBatch:
     return StagedBatch(frame=frame, pieces=pieces)
 
 
-def split_by(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def split_by(codes: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """Row positions of each code, in order of the codes, positions ascending."""
     order = np.argsort(codes, kind="stable")
-    bounds = np.flatnonzero(np.diff(codes[order])) + 1
+    bounds: npt.NDArray[np.int64] = np.flatnonzero(np.diff(codes[order])) + 1
     for positions in np.split(order, bounds):
         if len(positions):
             yield int(codes[positions[0]]), positions
@@ -168,7 +171,7 @@ def split_by_path(rows: pa.Table, paths: pa.StringArray) -> Iterator[tuple[str, 
 def _piece(path: str, piece_id: int, rows: pa.Table) -> pa.RecordBatch:
     keys = rows.column(RECORD_KEY)
     bounds = pc.min_max(keys).as_py()
-    values = [
+    values: list[Sequence[object]] = [
         [path],
         [piece_id],
         [rows.num_rows],
@@ -181,7 +184,7 @@ def _piece(path: str, piece_id: int, rows: pa.Table) -> pa.RecordBatch:
     return _one_row(values)
 
 
-def _one_row(values: Sequence[list[object]]) -> pa.RecordBatch:
+def _one_row(values: Iterable[Sequence[object]]) -> pa.RecordBatch:
     columns = [pa.array(v, f.type) for v, f in zip(values, PIECE_SCHEMA, strict=True)]
     return record_batch(columns, PIECE_SCHEMA)
 

@@ -1,7 +1,7 @@
 """The index lookup, spread over tasks.
 
 Each task holds the keys of at most a million incoming rows of one partition and reads the key
-column of some of that partition's base files, so no task and no driver holds a partition or a batch.
+column of some of that partition's base files, so nothing holds a whole partition or batch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -112,9 +113,7 @@ def _deliver(staged: StagedBatch, tasks: Sequence[LookupTask]) -> DataFrame:
     """The keys of each piece once for every task that asks for it, in that task's partition."""
     salts = partition_salts(len(tasks)).tolist()
     wanted = [
-        (piece, number, salts[number])
-        for number, task in enumerate(tasks)
-        for piece in task.pieces
+        (piece, number, salts[number]) for number, task in enumerate(tasks) for piece in task.pieces
     ]
     spark = staged.frame.sparkSession
     orders = spark.createDataFrame(wanted, "piece_id long, task int, salt int")
@@ -165,9 +164,10 @@ def _hit_batch(file: int, hits: Sequence[Hit]) -> pa.RecordBatch:
     )
 
 
-def positions_of(data: bytes) -> np.ndarray:
+def positions_of(data: bytes) -> npt.NDArray[np.int32]:
     """The row positions of one hit."""
-    return np.frombuffer(data, dtype=np.int32)
+    positions: npt.NDArray[np.int32] = np.frombuffer(data, dtype=np.int32)
+    return positions
 
 
 def _chunks(pieces: Sequence[PieceInfo]) -> dict[str, list[tuple[int, ...]]]:

@@ -9,12 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi.basefile.parquet import BaseFileReader
-from pyhudi.config.table import (
-    MergeMode,
-    TableConfig,
-    TableType,
-    default_payload,
-)
+from pyhudi.config.merging import MergeMode, default_payload
+from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import Operation, WriteConfig
 from pyhudi.errors import (
@@ -253,4 +249,3 @@ def _ordering_field(config: TableConfig, schema: pa.Schema, batch: pa.Schema) ->
             "take a number, a text, a date or a timestamp"
         )
     return name
-

@@ -14,9 +14,10 @@ from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.known import check_known
 from pyhudi.config.write import Operation, WriteConfig
+from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult
 from pyhudi.schema.avro import dumps
-from pyhudi.services.landed import STAMP, Landed, find_landed
+from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.services.rollback import recover, roll_back
 from pyhudi.spark.stopwatch import Stopwatch
 from pyhudi.spark.target import Target, settle_target
@@ -48,7 +49,7 @@ class Work:
         """Create the table if need be, and undo what dead writers left in it."""
         target = self.target
         if target.table is None:
-            create_table(open_storage(target.path, self.storage_options), target.config)
+            self._create()
         table = self.open()
         if table.config.metadata_partitions:
             disable(table.storage, table.config)
@@ -62,6 +63,15 @@ class Work:
         )
         recover(writer)
         return writer
+
+    def _create(self) -> None:
+        target = self.target
+        try:
+            create_table(open_storage(target.path, self.storage_options), target.config)
+        except AlreadyExistsError as error:
+            raise ConflictError(
+                "another writer has just created this table; retry", where=target.path
+            ) from error
 
     def open(self) -> Table:
         """The table as it is now."""
@@ -116,9 +126,7 @@ class Work:
         """The result of a write that found nothing to write."""
         return self.result("nothing_to_do", None, ())
 
-    def result(
-        self, status: Status, instant: str | None, stats: Sequence[WriteStat]
-    ) -> JobResult:
+    def result(self, status: Status, instant: str | None, stats: Sequence[WriteStat]) -> JobResult:
         """What the job answers."""
         created = sum(stat.prev_commit == "null" for stat in stats)
         return JobResult(

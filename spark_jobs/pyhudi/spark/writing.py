@@ -141,9 +141,7 @@ def _route_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordB
         )
 
 
-def _write(
-    buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema
-) -> BatchFunction:
+def _write(buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema) -> BatchFunction:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: list[tuple[int, pa.RecordBatch]] = []
         number = None

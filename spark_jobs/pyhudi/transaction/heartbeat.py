@@ -57,7 +57,7 @@ class Heartbeat:
         while not self._ended.wait(self._interval_s):
             try:
                 self._write()
-            except StorageError as failure:
+            except StorageError as failure:  # noqa: PERF203 - once a minute
                 _log.warning("heartbeat not renewed: %s", failure)
 
     def _write(self) -> None:

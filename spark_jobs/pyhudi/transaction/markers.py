@@ -4,7 +4,7 @@ Before a task makes a data file it leaves an empty marker with the file's name; 
 or undoes the write compares the markers with the files that count.
 
 Source: DirectWriteMarkers and TimelineServerBasedWriteMarkers, Hudi 0.15 and 1.1. Those of other
-writers may be of the second kind, text lists in ``MARKERS<n>``; both are read, the first is written.
+writers may be of the second kind, text lists in ``MARKERS<n>``; both are read, the first written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def leave_marker(storage: Storage, instant: str, path: str, kind: MarkerType) ->
 def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
     """Every marker of an instant, of either kind."""
     root = marker_folder(instant)
-    found = []
+    found: list[MarkedFile] = []
     for status in _files_below(storage, root):
         relative = status.path[len(root) + 1 :]
         if relative.startswith(_LIST_PREFIX) and relative != _LIST_TYPE:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
+from pyhudi.basefile.bloom import BloomFilter
 from pyhudi.basefile.parquet import BaseFileWriter
 from pyhudi.filegroup.names import base_file_name
 from pyhudi.filegroup.slices import BaseFile
@@ -58,8 +59,9 @@ class BaseFileHandle:
         partition: str,
         file_id: str,
         previous: BaseFile | None,
+        previous_bloom: BloomFilter | None = None,
     ) -> None:
-        self._job, self._task = job, task
+        self._job, self._task, self._previous_bloom = job, task, previous_bloom
         self._partition, self._file_id, self._previous = partition, file_id, previous
         self.name = base_file_name(file_id, task.write_token, job.instant)
         self.path = f"{partition}/{self.name}" if partition else self.name
@@ -75,7 +77,12 @@ class BaseFileHandle:
         leave_marker(job.storage, job.instant, self.path, kind)
         self._sink = job.storage.open_output(self.path)
         self._writer = BaseFileWriter(
-            self._sink, job.schema, job.avro_schema, job.parquet, job.bloom
+            self._sink,
+            job.schema,
+            job.avro_schema,
+            job.parquet,
+            job.bloom,
+            previous_bloom=self._previous_bloom,
         )
         return self
 
@@ -105,11 +112,13 @@ class BaseFileHandle:
         """
         position = rows.schema.get_field_index(FILE_NAME)
         renamed = rows.set_column(position, FILE_NAME, _constant(self.name, rows.num_rows))
-        self._writer.write(renamed)
+        self._writer.write(renamed, is_kept=True)
         self.counts.kept += rows.num_rows
 
-    def write_new(self, rows: pa.Table) -> None:
+    def write_new(self, rows: pa.Table, *, has_stored_keys: bool = False) -> None:
         """Write rows of this instant with meta columns of their own.
+
+        ``has_stored_keys`` says that they replace rows of the previous version.
 
         Shapes: the record key first, then the table's data columns.
         """
@@ -127,7 +136,8 @@ class BaseFileHandle:
             meta[name] if name in META_FIELDS else rows.column(name)
             for name in self._job.schema.names
         ]
-        self._writer.write(pa.table(columns, names=self._job.schema.names))
+        table = pa.table(columns, names=self._job.schema.names)
+        self._writer.write(table, is_kept=has_stored_keys)
         self._rows_made += count
 
     def _statistics(self) -> WriteStat:

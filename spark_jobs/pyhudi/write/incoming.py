@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +26,7 @@ class IncomingRows:
 
     rows: pa.Table
     keys: pa.Array
-    is_delete: np.ndarray | None
+    is_delete: npt.NDArray[np.bool_] | None
 
     @classmethod
     def gather(cls, rows: pa.Table, job: WriteJob) -> IncomingRows:
@@ -45,12 +46,13 @@ class IncomingRows:
         return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
-def _deletes(rows: pa.Table, job: WriteJob) -> np.ndarray | None:
+def _deletes(rows: pa.Table, job: WriteJob) -> npt.NDArray[np.bool_] | None:
     if job.is_deleting:
         return np.ones(rows.num_rows, dtype=bool)
     if SOFT_DELETE not in rows.schema.names:
         return None
     if not pa.types.is_boolean(rows.schema.field(SOFT_DELETE).type):
         return None
-    flags = pc.fill_null(rows.column(SOFT_DELETE), False).to_numpy()
+    column = pc.fill_null(rows.column(SOFT_DELETE), fill_value=False)
+    flags: npt.NDArray[np.bool_] = column.to_numpy()
     return flags if flags.any() else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,9 +23,7 @@ from pyhudi.write.job import TaskIdentity, WriteJob
 BATCH_ROWS = 131_072
 
 
-def merge_file(
-    job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table
-) -> WriteStat:
+def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table) -> WriteStat:
     """Write the next version of a file group.
 
     Old rows keep their order by batches and, unless replaced, all their meta columns but the file
@@ -37,24 +36,32 @@ def merge_file(
     """
     incoming = IncomingRows.gather(rows, job)
     seen = np.zeros(incoming.rows.num_rows, dtype=bool)
-    handle = BaseFileHandle(
-        job, task, partition=base.partition, file_id=base.file_id, previous=base
-    )
-    with handle, job.storage.open_input(base.path) as source:
-        for old in _old_rows(job, source):
-            if job.is_concatenating:
-                handle.write_kept(old)
-            else:
-                _merge_batch(job, handle, old, incoming, seen)
-        _write_inserts(handle, incoming, seen)
+    with job.storage.open_input(base.path) as source:
+        reader = BaseFileReader(source)
+        handle = BaseFileHandle(
+            job,
+            task,
+            partition=base.partition,
+            file_id=base.file_id,
+            previous=base,
+            previous_bloom=reader.footer.bloom_filter(),
+        )
+        with handle:
+            for old in _old_rows(job, reader):
+                if job.is_concatenating:
+                    handle.write_kept(old)
+                else:
+                    _merge_batch(job, handle, old, incoming, seen)
+            _write_inserts(handle, incoming, seen)
     if handle.stat is None:
         raise InvariantError(f"{handle.path} was closed without statistics")
     return handle.stat
 
 
-def _old_rows(job: WriteJob, source: pa.NativeFile) -> Iterator[pa.Table]:
-    for table in BaseFileReader(source).iter_tables(batch_rows=BATCH_ROWS):
-        yield reconcile(table, job.schema)
+def _old_rows(job: WriteJob, reader: BaseFileReader) -> Iterator[pa.Table]:
+    # Texts that are stored with a dictionary pass through encoded, which spares most of their cost.
+    for table in reader.iter_tables(batch_rows=BATCH_ROWS, keep_dictionaries=True):
+        yield reconcile(table, job.schema, keep_dictionaries=True)
 
 
 def _merge_batch(
@@ -62,7 +69,7 @@ def _merge_batch(
     handle: BaseFileHandle,
     old: pa.Table,
     incoming: IncomingRows,
-    seen: np.ndarray,
+    seen: npt.NDArray[np.bool_],
 ) -> None:
     found = incoming.positions_of(old.column(RECORD_KEY))
     if found.null_count == len(found):
@@ -82,28 +89,30 @@ def _merge_batch(
         handle.counts.deleted += int(gone.sum())
         winning = winning[~gone]
     if len(winning):
-        handle.write_new(incoming.rows.take(pa.array(winning)))
+        handle.write_new(incoming.rows.take(pa.array(winning)), has_stored_keys=True)
         handle.counts.updated += len(winning)
 
 
 def _winners(
     job: WriteJob,
     old: pa.Table,
-    old_positions: np.ndarray,
+    old_positions: npt.NDArray[np.int64],
     incoming: IncomingRows,
-    positions: np.ndarray,
-) -> np.ndarray:
+    positions: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
     if job.ordering_field is None or job.is_deleting:
         return np.ones(len(positions), dtype=bool)
     wins = incoming_wins(
         incoming.rows.column(job.ordering_field).take(pa.array(positions)),
         old.column(job.ordering_field).take(pa.array(old_positions)),
     )
-    flags: np.ndarray = wins.to_numpy()
+    flags: npt.NDArray[np.bool_] = wins.to_numpy()
     return flags
 
 
-def _write_inserts(handle: BaseFileHandle, incoming: IncomingRows, seen: np.ndarray) -> None:
+def _write_inserts(
+    handle: BaseFileHandle, incoming: IncomingRows, seen: npt.NDArray[np.bool_]
+) -> None:
     is_insert = ~seen
     if incoming.is_delete is not None:
         is_insert &= ~incoming.is_delete

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyhudi.actions.commit import WriteStat
 
@@ -41,16 +41,16 @@ def planned_stats(
     """
     for partition in profile.partitions:
         inserts = profile.inserts.get(partition, 0)
-        yield partition, WriteStat(file_id="", num_inserts=inserts, **_NO_TIMES)
+        yield partition, _untimed(WriteStat(file_id="", num_inserts=inserts))
         for (where, file_id), updates in sorted(profile.updates.items()):
             if where == partition:
                 stat = WriteStat(
                     file_id=file_id,
                     prev_commit=previous[partition, file_id],
                     num_update_writes=updates,
-                    **_NO_TIMES,
                 )
-                yield partition, stat
+                yield partition, _untimed(stat)
 
 
-_NO_TIMES = {"total_scan_time": None, "total_upsert_time": None, "total_create_time": None}
+def _untimed(stat: WriteStat) -> WriteStat:
+    return replace(stat, total_scan_time=None, total_upsert_time=None, total_create_time=None)

@@ -11,13 +11,9 @@ import pytest
 
 import pyhudi
 from pyhudi.errors import (
-    ConflictError,
     CorruptTableError,
     MissingFileError,
-    OptionError,
-    RequestError,
     TableNotFoundError,
-    UnsupportedError,
 )
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.golden import golden_copy, golden_table, row_texts
@@ -43,14 +39,6 @@ def spoil_column(path: Path, column: str) -> None:
                 size = chunk.total_compressed_size
                 data[start : start + size] = b"\xff" * size
     path.write_bytes(bytes(data))
-
-
-def set_property(table: Path, key: str, value: str) -> None:
-    """Change one line of hoodie.properties."""
-    path = table / ".hoodie" / "hoodie.properties"
-    lines = path.read_text(encoding="latin-1").splitlines()
-    kept = [line for line in lines if not line.startswith(f"{key}=")]
-    path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="latin-1")
 
 
 # What is given
@@ -91,6 +79,19 @@ def test_batches_hold_the_rows_of_the_table() -> None:
     )
 
 
+def test_memory_is_bounded_by_batches_whatever_the_file(tmp_path: Path) -> None:
+    path = golden_copy("v6_cow_default_bloom", tmp_path)
+    (file,) = base_files(path)
+    rows = pq.read_table(file, partitioning=None)
+    pq.write_table(pa.concat_tables([rows] * 30_000), file, row_group_size=1 << 30)
+    before, most, count = pa.total_allocated_bytes(), 0, 0
+    for batch in pyhudi.read_batches(path):
+        most = max(most, pa.total_allocated_bytes() - before)
+        count += batch.num_rows
+    assert count == 30_000 * rows.num_rows
+    assert most < rows.nbytes * 30_000 / 3
+
+
 def test_a_table_never_written_has_no_rows_and_the_columns_it_was_created_with() -> None:
     table = pyhudi.read_table(golden_table("v6_cow_empty"))
     assert table.num_rows == 0
@@ -126,10 +127,6 @@ def test_files_of_an_older_schema_are_read_in_the_tables(tmp_path: Path) -> None
 def test_an_instant_may_be_written_as_a_date_and_time(as_of: str) -> None:
     found = pyhudi.read_table(golden_table("v6_cow_basic"), as_of=as_of)
     assert pc.unique(found["_hoodie_commit_time"]).to_pylist() == ["20261121110956545"]
-
-
-def test_before_its_first_commit_a_table_has_no_rows() -> None:
-    assert pyhudi.read_table(golden_table("v6_cow_hive"), as_of="2026-01-01").num_rows == 0
 
 
 def test_partition_columns_that_are_in_no_file_come_from_the_path() -> None:
@@ -245,111 +242,3 @@ def test_a_file_that_goes_while_the_table_is_read_asks_for_a_retry(tmp_path: Pat
     with pytest.raises(MissingFileError, match=r"is gone: was it cleaned") as raised:
         batches.read_all()
     assert raised.value.retryable
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        pytest.param(["id", "prize"], "no column prize; it has _hoodie_commit_time", id="unknown"),
-        pytest.param(["id", "id"], "twice", id="twice"),
-        pytest.param([], "asked for no column", id="none"),
-    ],
-)
-def test_columns_the_table_has_not_are_refused(columns: list[str], message: str) -> None:
-    with pytest.raises(RequestError, match=message):
-        pyhudi.read_table(golden_table("v6_cow_basic"), columns=columns)
-
-
-@pytest.mark.parametrize("as_of", ["20261121104856505", "20261121104902010", "2026-01-01"])
-def test_a_time_that_was_cleaned_is_refused_with_what_is_retained(as_of: str) -> None:
-    with pytest.raises(RequestError, match=r"retained begins with 20261121104904445"):
-        pyhudi.read_table(golden_table("v6_cow_clean"), as_of=as_of)
-
-
-def test_a_time_whose_commits_are_archived_is_refused_with_what_is_retained(
-    tmp_path: Path,
-) -> None:
-    table = golden_copy("v6_cow_archived", tmp_path)
-    with pytest.raises(RequestError, match=r"retained begins with 20261121105157803"):
-        pyhudi.read_table(table, as_of="20261121105153747")
-    for file in (table / ".hoodie").glob("*.clean*"):
-        file.unlink()
-    with pytest.raises(RequestError, match=r"commits before 2026112110515\d+ are archived"):
-        pyhudi.read_table(table, as_of="20261121105144143")
-
-
-def test_a_time_after_an_unfinished_write_is_refused_until_it_has_finished() -> None:
-    path = golden_table("v6_cow_inflight")
-    assert pyhudi.read_table(path).num_rows == 22
-    with pytest.raises(ConflictError, match=r"the write 20261121105246167 has not finished"):
-        pyhudi.read_table(path, as_of="2026-12-01")
-
-
-def test_a_pending_clustering_does_not_stop_time_travel() -> None:
-    assert pyhudi.read_table(golden_table("v6_cow_pending_clustering"), as_of="2027-01-01").num_rows
-
-
-def test_changes_across_an_unfinished_write_are_refused(tmp_path: Path) -> None:
-    table = golden_copy("v6_cow_basic", tmp_path)
-    (table / ".hoodie" / "20261121111003365.commit").unlink()
-    with pytest.raises(ConflictError, match=r"the write 20261121111003365 has not finished"):
-        pyhudi.read_table(table, query_type="incremental", begin="20261121110956545")
-
-
-def test_an_incremental_query_needs_a_begin() -> None:
-    with pytest.raises(RequestError, match="begin"):
-        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="incremental")
-
-
-def test_changes_of_a_table_without_meta_columns_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="no meta columns"):
-        pyhudi.read_table(
-            golden_table("v6_cow_no_meta_fields"), query_type="incremental", begin="2026-01-01"
-        )
-
-
-def test_an_unknown_query_type_is_refused_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match=r"(?i)snapshot.*incremental"):
-        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="latest")
-
-
-def test_change_data_is_not_read_yet() -> None:
-    with pytest.raises(UnsupportedError, match="v6_cow_basic cannot be read as yet"):
-        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="cdc", begin="2026-01-01")
-
-
-def test_the_snapshot_of_a_merge_on_read_table_is_not_read_yet() -> None:
-    with pytest.raises(UnsupportedError, match=r"v6_mor_basic is MERGE_ON_READ.*read_optimized"):
-        pyhudi.read_table(golden_table("v6_mor_basic"))
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        pytest.param("hoodie.table.version", "8", "table version 8", id="version_8"),
-        pytest.param("hoodie.table.version", "9", "table version 9", id="version_9"),
-        pytest.param("hoodie.table.base.file.format", "ORC", "ORC", id="orc"),
-    ],
-)
-def test_tables_that_cannot_be_read_yet_are_named(
-    tmp_path: Path, key: str, value: str, message: str
-) -> None:
-    table = golden_copy("v6_cow_basic", tmp_path)
-    set_property(table, key, value)
-    with pytest.raises(UnsupportedError, match=f"v6_cow_basic.*{message}"):
-        pyhudi.read_table(table)
-
-
-def test_rows_that_lie_outside_the_table_are_not_read_yet(tmp_path: Path) -> None:
-    table = golden_copy("v6_cow_bootstrap_full", tmp_path)
-    for path in sorted(table.rglob("*00000000000002*")):
-        path.rename(path.with_name(path.name.replace("00000000000002", "00000000000001")))
-    with pytest.raises(UnsupportedError, match="bootstrapped with METADATA_ONLY"):
-        pyhudi.read_table(table, as_of="00000000000001")
-
-
-def test_partition_columns_that_neither_file_nor_path_states_are_refused(tmp_path: Path) -> None:
-    table = golden_copy("v6_cow_timestamp_keygen", tmp_path)
-    set_property(table, "hoodie.datasource.write.drop.partition.columns", "true")
-    with pytest.raises(UnsupportedError, match=r"moment in no file, and the path '2023/11/14'"):
-        pyhudi.read_table(table)

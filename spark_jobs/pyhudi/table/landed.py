@@ -27,7 +27,7 @@ def find_landed(
 ) -> Landed | None:
     """The completed commit whose extra metadata carries the key; the newest first.
 
-    Guarantees: one read of a small file for each completed write on the active timeline, until found.
+    Guarantees: reads one small file for each completed write on the active timeline, until found.
     Not: does not look into the archived timeline.
     """
     for instant in reversed(timeline.write_instants().completed().instants):

@@ -1,0 +1,112 @@
+"""What is asked of a table: which files answer, and which questions have no answer here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+import pyhudi
+from pyhudi.config.read import ReadConfig
+from pyhudi.errors import OptionError, RequestError, UnsupportedError
+from pyhudi.read.query import plan_read
+from tests.support.golden import golden_copy, golden_table
+
+
+def set_property(table: Path, key: str, value: str) -> None:
+    """Change one line of hoodie.properties."""
+    path = table / ".hoodie" / "hoodie.properties"
+    lines = path.read_text(encoding="latin-1").splitlines()
+    kept = [line for line in lines if not line.startswith(f"{key}=")]
+    path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="latin-1")
+
+
+def test_a_plan_names_the_files_and_columns_that_answer() -> None:
+    table = pyhudi.open_table(str(golden_table("v6_cow_basic")))
+    filters = (pc.field("part") == "north") & (pc.field("qty") > 5)
+    plan = plan_read(table, ReadConfig(), columns=["price", "id"], filters=filters)
+    assert {file.partition for file in plan.files} == {"north"}
+    assert plan.columns == ("price", "id")
+    assert plan.needed == ("id", "part", "qty", "price")
+    assert plan.result_schema.names == ["price", "id"]
+
+
+def test_an_incremental_plan_names_the_files_written_since() -> None:
+    table = pyhudi.open_table(str(golden_table("v6_cow_basic")))
+    begin = "20261121111003365"
+    plan = plan_read(table, ReadConfig.of(query_type="incremental", begin=begin))
+    assert plan.files
+    assert all(file.instant > begin for file in plan.files)
+
+
+def test_an_incremental_query_needs_a_begin() -> None:
+    with pytest.raises(RequestError, match="begin"):
+        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="incremental")
+
+
+def test_changes_of_a_table_without_meta_columns_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="no meta columns"):
+        pyhudi.read_table(
+            golden_table("v6_cow_no_meta_fields"), query_type="incremental", begin="2026-01-01"
+        )
+
+
+def test_an_unknown_query_type_is_refused_with_those_there_are() -> None:
+    with pytest.raises(OptionError, match=r"(?i)snapshot.*incremental"):
+        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="latest")
+
+
+def test_change_data_is_not_read_yet() -> None:
+    with pytest.raises(UnsupportedError, match="v6_cow_basic cannot be read as yet"):
+        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="cdc", begin="2026-01-01")
+
+
+def test_the_snapshot_of_a_merge_on_read_table_is_not_read_yet() -> None:
+    with pytest.raises(UnsupportedError, match=r"v6_mor_basic is MERGE_ON_READ.*read_optimized"):
+        pyhudi.read_table(golden_table("v6_mor_basic"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        pytest.param("hoodie.table.version", "8", "table version 8", id="version_8"),
+        pytest.param("hoodie.table.version", "9", "table version 9", id="version_9"),
+        pytest.param("hoodie.table.base.file.format", "ORC", "ORC", id="orc"),
+    ],
+)
+def test_tables_that_cannot_be_read_yet_are_named(
+    tmp_path: Path, key: str, value: str, message: str
+) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    set_property(table, key, value)
+    with pytest.raises(UnsupportedError, match=f"v6_cow_basic.*{message}"):
+        pyhudi.read_table(table)
+
+
+def test_rows_that_lie_outside_the_table_are_not_read_yet(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_bootstrap_full", tmp_path)
+    for path in sorted(table.rglob("*00000000000002*")):
+        path.rename(path.with_name(path.name.replace("00000000000002", "00000000000001")))
+    with pytest.raises(UnsupportedError, match="bootstrapped with METADATA_ONLY"):
+        pyhudi.read_table(table, as_of="00000000000001")
+
+
+def test_partition_columns_that_neither_file_nor_path_states_are_refused(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_timestamp_keygen", tmp_path)
+    set_property(table, "hoodie.datasource.write.drop.partition.columns", "true")
+    with pytest.raises(UnsupportedError, match=r"moment in no file, and the path '2023/11/14'"):
+        pyhudi.read_table(table)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        pytest.param(["id", "prize"], "no column prize; it has _hoodie_commit_time", id="unknown"),
+        pytest.param(["id", "id"], "twice", id="twice"),
+        pytest.param([], "asked for no column", id="none"),
+    ],
+)
+def test_columns_the_table_has_not_are_refused(columns: list[str], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        pyhudi.read_table(golden_table("v6_cow_basic"), columns=columns)

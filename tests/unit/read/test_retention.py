@@ -1,0 +1,51 @@
+"""Which moments of a table's past can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pyhudi
+from pyhudi.errors import ConflictError, RequestError
+from tests.support.golden import golden_copy, golden_table
+
+
+@pytest.mark.parametrize("as_of", ["20261121104856505", "20261121104902010", "2026-01-01"])
+def test_a_time_that_was_cleaned_is_refused_with_what_is_retained(as_of: str) -> None:
+    with pytest.raises(RequestError, match=r"retained begins with 20261121104904445"):
+        pyhudi.read_table(golden_table("v6_cow_clean"), as_of=as_of)
+
+
+def test_a_time_whose_commits_are_archived_is_refused_with_what_is_retained(
+    tmp_path: Path,
+) -> None:
+    table = golden_copy("v6_cow_archived", tmp_path)
+    with pytest.raises(RequestError, match=r"retained begins with 20261121105157803"):
+        pyhudi.read_table(table, as_of="20261121105153747")
+    for file in (table / ".hoodie").glob("*.clean*"):
+        file.unlink()
+    with pytest.raises(RequestError, match=r"commits before 2026112110515\d+ are archived"):
+        pyhudi.read_table(table, as_of="20261121105144143")
+
+
+def test_a_time_after_an_unfinished_write_is_refused_until_it_has_finished() -> None:
+    path = golden_table("v6_cow_inflight")
+    assert pyhudi.read_table(path).num_rows == 22
+    with pytest.raises(ConflictError, match=r"the write 20261121105246167 has not finished"):
+        pyhudi.read_table(path, as_of="2026-12-01")
+
+
+def test_a_pending_clustering_does_not_stop_time_travel() -> None:
+    assert pyhudi.read_table(golden_table("v6_cow_pending_clustering"), as_of="2027-01-01").num_rows
+
+
+def test_changes_across_an_unfinished_write_are_refused(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    (table / ".hoodie" / "20261121111003365.commit").unlink()
+    with pytest.raises(ConflictError, match=r"the write 20261121111003365 has not finished"):
+        pyhudi.read_table(table, query_type="incremental", begin="20261121110956545")
+
+
+def test_before_its_first_commit_a_table_has_no_rows() -> None:
+    assert pyhudi.read_table(golden_table("v6_cow_hive"), as_of="2026-01-01").num_rows == 0
