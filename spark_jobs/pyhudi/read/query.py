@@ -16,7 +16,7 @@ from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
 from pyhudi.read.retention import refuse_holes, refuse_unreadable
-from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS
+from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, PARTITION_PATH
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
@@ -87,8 +87,7 @@ def plan_read(
     rows = _row_filter(query, filters)
     filtered = () if rows is None else filter_columns(rows, schema)
     chosen = _chosen_columns(schema, columns)
-    is_kept = partition_filter(rows, schema, table.config)
-    partitions = None if rows is None else [path for path in table.partitions() if is_kept(path)]
+    partitions = _kept_partitions(table, rows, filtered, schema)
     files = matching_files(
         table.latest_base_files(partitions, as_of=as_of), rows, schema, table.config
     )
@@ -107,6 +106,16 @@ def plan_read(
         from_path=from_path,
         absent=() if table.config.populate_meta_fields else META_FIELDS,
     )
+
+
+def _kept_partitions(
+    table: Table, rows: pc.Expression | None, filtered: Sequence[str], schema: pa.Schema
+) -> list[str] | None:
+    """The partitions to look into; None for all, when nothing is asked of partitions."""
+    if not {PARTITION_PATH, *table.config.partition_fields} & set(filtered):
+        return None
+    is_kept = partition_filter(rows, schema, table.config)
+    return [path for path in table.partitions() if is_kept(path)]
 
 
 def _refuse_unsupported(table: Table, query: ReadConfig) -> None:

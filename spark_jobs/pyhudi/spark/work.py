@@ -17,12 +17,12 @@ from pyhudi.config.write import Operation, WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult
 from pyhudi.schema.avro import dumps
-from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.services.rollback import recover, roll_back
 from pyhudi.spark.stopwatch import Stopwatch
 from pyhudi.spark.target import Target, settle_target
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.create import create_table
+from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, open_table
 from pyhudi.timeline import active
