@@ -7,12 +7,12 @@ UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
 	&& echo "$$p" && break; done)
+# Nothing is written outside this folder, so a cache is used only where one is named.
+INSTALL := $(if $(UV),uv pip install $(if $(UV_CACHE_DIR),,--no-cache) --python $(RUN),\
+	$(RUN) -m pip install $(if $(PIP_CACHE_DIR),,--no-cache-dir))
 SF ?= 1
 PEER ?= none
 
-# Caches and temporary files stay in the clone, even where HOME cannot be written.
-export UV_CACHE_DIR ?= $(CURDIR)/.demo/cache/uv
-export PIP_CACHE_DIR ?= $(CURDIR)/.demo/cache/pip
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -61,7 +61,7 @@ java:
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and none is on PATH: install one, or call make PYTHON=/path/to/python3." >&2; exit 1; }
 	@echo "Making $(VENV) with $(PYTHON) ..."
-	@$(if $(UV),uv venv --quiet --python "$(PYTHON)" $(VENV),"$(PYTHON)" -m venv $(VENV))
+	@$(if $(UV),uv venv --quiet $(if $(UV_CACHE_DIR),,--no-cache) --python "$(PYTHON)" $(VENV),"$(PYTHON)" -m venv $(VENV))
 
 # One line an environment: the extras of pyproject.toml that it needs.
 $(VENV)/demo.ready: EXTRAS := demo
@@ -69,5 +69,6 @@ $(VENV)/test.ready: EXTRAS := demo,test
 $(VENV)/bench.ready: EXTRAS := bench
 $(VENV)/%.ready: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing Airflow, Spark and this package with its extras [$(EXTRAS)] into $(VENV), about 1 GB (once) ..."
-	@$(if $(UV),uv pip install --quiet --python $(RUN),$(RUN) -m pip install --quiet) --editable ".[$(EXTRAS)]"
+	@mkdir -p .demo/tmp
+	@TMPDIR="$(CURDIR)/.demo/tmp" $(INSTALL) --quiet --editable ".[$(EXTRAS)]"
 	@touch $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
+import psutil
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
@@ -21,6 +23,7 @@ from airflow_provider_pyhudi.exceptions import (
 from pyhudi.jobs import FAILURE_MARKER
 
 LOCAL_MASTER = "local[*]"
+PATIENCE_S = 10
 NO_JAVA = "JAVA_HOME is not set"
 
 
@@ -72,6 +75,23 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
             code = self._submit_sp.returncode if self._submit_sp else None
             raise job_error(code, self.failure or str(error)) from error
         return driver
+
+    def on_kill(self) -> None:
+        """Stop the driver, give it time to undo what it began, then kill spark-submit."""
+        self._stop_driver()
+        super().on_kill()
+
+    def _stop_driver(self) -> None:
+        # The parent kills the JVM alone. The Python driver would notice only when it next asks the
+        # JVM for something, and could commit before that.
+        if self._submit_sp is None or self._submit_sp.poll() is not None:
+            return
+        with contextlib.suppress(psutil.NoSuchProcess):
+            children = psutil.Process(self._submit_sp.pid).children(recursive=True)
+            for child in children:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.terminate()
+            psutil.wait_procs(children, timeout=PATIENCE_S)
 
     def _resolve_connection(self) -> dict[str, Any]:
         try:

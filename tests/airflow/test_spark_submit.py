@@ -6,6 +6,7 @@ import inspect
 import os
 import stat
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,22 @@ def test_a_cluster_s_workers_keep_their_python(monkeypatch: pytest.MonkeyPatch) 
 def test_a_python_that_was_chosen_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
     assert environment_of(PyhudiSparkSubmitHook())["PYSPARK_PYTHON"] == "/opt/python"
+
+
+def test_killing_stops_the_driver_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    mark = tmp_path / "stopped"
+    driver = executable(
+        tmp_path / "driver", f"trap 'echo yes > {mark}; exit 143' TERM\nwhile :; do sleep 0.1; done"
+    )
+    executable(tmp_path / "spark-submit", f"{driver} &\necho started\nwait")
+    hook = PyhudiSparkSubmitHook()
+    started = threading.Event()
+    monkeypatch.setattr(hook, "_watch", lambda lines: (started.set() or line for line in lines))
+    thread = threading.Thread(target=hook.submit, args=("upsert.py",))
+    thread.start()
+    assert started.wait(timeout=10)
+    hook.on_kill()
+    thread.join(timeout=20)
+    assert not thread.is_alive()
+    assert mark.read_text(encoding="utf-8") == "yes\n"

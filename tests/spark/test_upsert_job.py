@@ -56,30 +56,20 @@ def printed_result(done: subprocess.CompletedProcess[str]) -> JobResult:
     return JobResult.from_json(line.removeprefix(RESULT_MARKER))
 
 
-@pytest.mark.parametrize(
-    "command", [pytest.param(PYTHON, id="python"), pytest.param(SUBMIT, id="spark-submit")]
-)
-def test_a_job_prints_its_result_once_and_nothing_else(
-    command: list[str], tmp_path: Path, landing: str
+def test_a_job_prints_its_result_and_does_not_commit_one_key_twice(
+    tmp_path: Path, landing: str
 ) -> None:
     table, result_path = tmp_path / "table", tmp_path / "deep" / "result.json"
-    done = run([*command, *arguments(table, landing, "--result-path", str(result_path))], tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert [line for line in done.stdout.splitlines() if line] == [
-        RESULT_MARKER + result_path.read_text(encoding="utf-8")
-    ]
-    result = printed_result(done)
-    assert (result.status, result.table) == ("committed", "rows")
-    assert result.records["inserted"] == 2
-    assert pyhudi.read_table(str(table)).num_rows == 2
-
-
-def test_a_key_that_was_committed_is_not_committed_again(tmp_path: Path, landing: str) -> None:
-    table = tmp_path / "table"
-    command = [*PYTHON, *arguments(table, landing, "--idempotency-key=k", "--operation=insert")]
-    first, second = printed_result(run(command, tmp_path)), printed_result(run(command, tmp_path))
-    assert (first.status, second.status) == ("committed", "already_committed")
-    assert first.instant == second.instant
+    more = ["--idempotency-key=k", "--operation=insert", "--result-path", str(result_path)]
+    by_python = run([*PYTHON, *arguments(table, landing, *more)], tmp_path)
+    assert by_python.returncode == 0, by_python.stderr
+    line = RESULT_MARKER + result_path.read_text(encoding="utf-8")
+    assert [text for text in by_python.stdout.splitlines() if text] == [line]
+    first = printed_result(by_python)
+    assert (first.status, first.table, first.records["inserted"]) == ("committed", "rows", 2)
+    by_submit = run([*SUBMIT, *arguments(table, landing, *more)], tmp_path)
+    second = printed_result(by_submit)
+    assert (second.status, second.instant) == ("already_committed", first.instant)
     assert pyhudi.read_table(str(table)).num_rows == 2
 
 
@@ -93,9 +83,12 @@ def test_a_wrong_request_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
     assert not (table / ".hoodie").exists()
 
 
-def test_verbose_adds_the_stack_trace(tmp_path: Path) -> None:
-    command = [*PYTHON, *arguments(tmp_path / "table", str(tmp_path / "nothing"), "--verbose")]
-    assert "Traceback" in run(command, tmp_path).stderr
+@pytest.mark.parametrize("is_verbose", [False, True], ids=["quiet", "verbose"])
+def test_only_verbose_shows_a_stack_trace(tmp_path: Path, is_verbose: bool) -> None:
+    more = ["--hoodie-conf", "no pair", *(["--verbose"] if is_verbose else [])]
+    done = run([*PYTHON, *arguments(tmp_path / "table", "/s", *more)], tmp_path)
+    assert done.returncode == 2
+    assert ("Traceback" in done.stderr) is is_verbose
 
 
 def test_a_job_that_is_stopped_leaves_no_rows(tmp_path: Path, landing: str) -> None:

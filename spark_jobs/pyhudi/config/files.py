@@ -64,7 +64,10 @@ def _filter_type(text: str) -> str:
 
 
 def _rate(text: str) -> float:
-    value = option.parse_fraction(text)
+    try:
+        value = option.parse_fraction(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < 1:
         raise ValueError("a number between 0 and 1")
     return value

@@ -10,7 +10,7 @@ from pyhudi.config import files, merging, read, write
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.errors import OptionError, UnsupportedError
 
-_MODULES = (files, merging, read, write)
+MODULES = (files, merging, read, write)
 
 _STRATEGIES = (
     # The ids of event-time and commit-time ordering; 0.15 gives the first whatever the payload.
@@ -22,7 +22,7 @@ _MERGERS = (
     "org.apache.hudi.hoodiesparkrecordmerger",
 )
 
-_HARMLESS: Mapping[str, tuple[str, ...]] = {
+REFUSED: Mapping[str, tuple[str, ...]] = {
     "hoodie.allow.operation.metadata.field": ("false",),
     "hoodie.base.file.format": ("parquet",),
     "hoodie.bootstrap.base.path": (),
@@ -56,7 +56,7 @@ _HARMLESS: Mapping[str, tuple[str, ...]] = {
 }
 """Options that are not followed, with the values, in small letters, for which that is no matter."""
 
-_SILENT: Mapping[str, str] = {
+QUIET: Mapping[str, str] = {
     "hoodie.metadata.enable": "false",
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
@@ -90,9 +90,9 @@ def check_known(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _refuse(key: str, value: str) -> None:
-    if key not in _HARMLESS or not value or value.lower() in _HARMLESS[key]:
+    if key not in REFUSED or not value or value.lower() in REFUSED[key]:
         return
-    allowed = " or ".join(_HARMLESS[key])
+    allowed = " or ".join(REFUSED[key])
     advice = f"allowed: {allowed}" if allowed else "leave it out"
     raise UnsupportedError(
         f"option {key} is {value!r}, which is not supported and would change the data; {advice}"
@@ -101,4 +101,4 @@ def _refuse(key: str, value: str) -> None:
 
 def _is_ignored(key: str, value: str) -> bool:
     is_hudis = key.startswith("hoodie.")
-    return is_hudis and key not in _HARMLESS and value.lower() != _SILENT.get(key)
+    return is_hudis and key not in REFUSED and value.lower() != QUIET.get(key)

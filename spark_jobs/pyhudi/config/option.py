@@ -21,8 +21,8 @@ class Option(Generic[T]):
     """An option under its Hudi key.
 
     ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
-    ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key, or
-    ``pyhudi`` for one of ours.
+    ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key,
+    ``0.14`` for older ones too, or ``pyhudi`` for one of ours.
     """
 
     key: str

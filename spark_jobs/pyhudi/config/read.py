@@ -32,19 +32,25 @@ def _begin(text: str) -> str:
     return "000" if text.lower() in _EARLIEST else normalise_instant(text)
 
 
+def _incremental_format(text: str) -> str:
+    if text.lower() not in ("latest_state", "cdc"):
+        raise ValueError("latest_state, cdc")
+    return text.lower()
+
+
 QUERY_TYPE = declare(
     Option(
         key="hoodie.datasource.query.type",
         aliases=("hoodie.datasource.view.type",),
         parse=option.parse_enum(QueryType),
         default=QueryType.SNAPSHOT,
-        doc="which view of the table to give",
+        doc="which view of the table to give; cdc is not given yet",
     )
 )
 INCREMENTAL_FORMAT = declare(
     Option(
         key="hoodie.datasource.query.incremental.format",
-        parse=str.lower,
+        parse=_incremental_format,
         default="latest_state",
         doc="rows as they are (latest_state) or their changes (cdc) in an incremental query",
     )
@@ -116,10 +122,6 @@ class ReadConfig:
         """
         query_type = QUERY_TYPE.read(options)
         changes = INCREMENTAL_FORMAT.read(options)
-        if changes not in ("latest_state", "cdc"):
-            raise OptionError(
-                f"option {INCREMENTAL_FORMAT.key} is {changes!r}; allowed: latest_state, cdc"
-            )
         if query_type is QueryType.INCREMENTAL and changes == "cdc":
             query_type = QueryType.CDC
         query = cls(

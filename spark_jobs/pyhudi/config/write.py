@@ -101,7 +101,7 @@ TABLE_TYPE = declare(
         aliases=(f"{_WRITE}storage.type", "hoodie.table.type"),
         parse=option.parse_enum(TableType),
         default=TableType.COPY_ON_WRITE,
-        doc="how updates are kept",
+        doc="how updates are kept; MERGE_ON_READ is not written yet",
     )
 )
 TABLE_VERSION = declare(

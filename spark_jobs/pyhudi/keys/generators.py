@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.config.write import RECORD_KEY_FIELD
 from pyhudi.errors import OptionError, RequestError, UnsupportedError
 from pyhudi.keys.java_text import java_text
 from pyhudi.keys.partition_path import partition_paths
@@ -79,7 +80,7 @@ class KeyGenerator:
         if not self.record_key_fields:
             raise UnsupportedError(
                 "generated record keys are not supported; "
-                "name the key's columns in hoodie.datasource.write.recordkey.field"
+                f"name the key's columns in {RECORD_KEY_FIELD.key}"
             )
         if kind == SIMPLE and (len(self.record_key_fields) != 1 or len(self.partition_fields) != 1):
             raise OptionError(

@@ -176,8 +176,10 @@ def _sweep(storage: Storage, config: TableConfig) -> None:
     A task that Spark could not stop in time may leave its marker, and its file, after the rollback
     of its write.
     """
+    # Markers are listed before the timeline is: a write that begins in between must be on it.
+    marked = marked_instants(storage)
     timeline = active.load(storage, config.version)
-    for instant in marked_instants(storage):
+    for instant in marked:
         write = next((found for found in timeline if found.time == instant), None)
         if write is None:
             for stray in read_markers(storage, instant):

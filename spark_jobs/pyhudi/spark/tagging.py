@@ -51,13 +51,15 @@ class TaggedBatch:
 
     ``hits`` has a row for every piece and base file that share keys (columns as ``HIT_SCHEMA``), or
     is None when no key lives anywhere; ``files`` are the base files by number; ``updates`` counts
-    rows by file number; ``hit_rows`` counts by piece the rows whose key lives somewhere.
+    rows by file number; ``hit_rows`` counts by piece the rows whose key lives somewhere, once for
+    each file it lives in, and ``hit_files`` the files.
     """
 
     hits: DataFrame | None
     files: tuple[BaseFile, ...]
     updates: Mapping[int, int]
     hit_rows: Mapping[int, int]
+    hit_files: Mapping[int, int]
 
     def release(self) -> None:
         """Let Spark drop the hits."""
@@ -98,15 +100,19 @@ def tag(staged: StagedBatch, files: Sequence[BaseFile], storage: Storage) -> Tag
     hits = hits.persist(StorageLevel.MEMORY_AND_DISK)
     updates: dict[int, int] = defaultdict(int)
     hit_rows: dict[int, int] = defaultdict(int)
+    hit_files: dict[int, int] = defaultdict(int)
     for row in hits.select("hit_piece", "file", "count_rows").collect():
         updates[row.file] += row.count_rows
         hit_rows[row.hit_piece] += row.count_rows
-    return TaggedBatch(hits=hits, files=tuple(files), updates=updates, hit_rows=hit_rows)
+        hit_files[row.hit_piece] += 1
+    return TaggedBatch(
+        hits=hits, files=tuple(files), updates=updates, hit_rows=hit_rows, hit_files=hit_files
+    )
 
 
 def untagged(files: Sequence[BaseFile]) -> TaggedBatch:
     """The answer without looking: no key lives anywhere, as for inserts."""
-    return TaggedBatch(hits=None, files=tuple(files), updates={}, hit_rows={})
+    return TaggedBatch(hits=None, files=tuple(files), updates={}, hit_rows={}, hit_files={})
 
 
 def _deliver(staged: StagedBatch, tasks: Sequence[LookupTask]) -> DataFrame:

@@ -9,10 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.config.files import SORT_MODE, BulkInsertSortMode
 from pyhudi.config.merging import MergeMode, default_payload
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
-from pyhudi.config.write import Operation, WriteConfig
+from pyhudi.config.write import (
+    COMBINE_BEFORE_INSERT,
+    RECORD_KEY_FIELD,
+    TABLE_NAME,
+    Operation,
+    WriteConfig,
+)
 from pyhudi.errors import (
     OptionError,
     RequestError,
@@ -82,6 +89,7 @@ def settle_target(
         _check_writable(config, path)
         _check_matches(config, write, path)
     generator = _generator(config, write, table)
+    _check_sorting(write)
     batch = storable_schema(without_meta(rows))
     generator.apply(batch.empty_table())
     is_delete = write.operation is Operation.DELETE
@@ -113,12 +121,12 @@ def _existing(path: str, storage_options: Mapping[str, str] | None) -> Table | N
 def _new_config(write: WriteConfig) -> TableConfig:
     if not write.table_name:
         raise OptionError(
-            "the table does not exist yet and has no name; give --table-name or hoodie.table.name"
+            f"the table does not exist yet and has no name; give --table-name or {TABLE_NAME.key}"
         )
     if not write.record_key_fields:
         raise OptionError(
             "the table does not exist yet and its record key is not given; name the key's columns "
-            "with --record-key or hoodie.datasource.write.recordkey.field"
+            f"with --record-key or {RECORD_KEY_FIELD.key}"
         )
     if write.operation is Operation.DELETE:
         raise TableNotFoundError("there is no table to delete from")
@@ -186,6 +194,16 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
                 f"the table at {path} has the {what} {_shown(has)}, the request says "
                 f"{_shown(asked)}; leave the option out or write to another path"
             )
+
+
+def _check_sorting(write: WriteConfig) -> None:
+    is_bulk = write.operation is Operation.BULK_INSERT
+    is_sorted = write.bulk_insert.sort_mode is not BulkInsertSortMode.NONE
+    if is_bulk and is_sorted and write.combines_batch:
+        raise UnsupportedError(
+            f"a bulk insert cannot both sort ({SORT_MODE.key}) and combine records of one key "
+            f"({COMBINE_BEFORE_INSERT.key}) yet; leave one of them out"
+        )
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,8 @@
 """The write pipeline: request, target, keys, lookup, file groups, files, commit.
 
-Insert skips the lookup, bulk insert skips lookup and file groups, delete brings keys alone.
+Insert skips the lookup, bulk insert skips lookup and file groups, delete brings keys alone. A bulk
+insert that combines records of one key needs its rows together, and goes the way of an insert that
+leaves existing files alone.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ def write_rows(
     work = prepare(rows.schema, path, options, storage_options, commit_metadata)
     if work.landed is not None:
         return work.result("already_committed", work.landed.instant, work.landed.stats)
-    if work.config.operation is Operation.BULK_INSERT:
+    if work.config.operation is Operation.BULK_INSERT and not work.config.combines_batch:
         return _write_unstaged(work, rows)
     with work.watch.stage("key"):
         staged = stage(rows, work.target.keying)
@@ -113,9 +115,10 @@ def _write_unstaged(work: Work, rows: Rows) -> JobResult:
 def _write_staged(work: Work, staged: StagedBatch) -> JobResult:
     with Transaction(work.begin(), Action.COMMIT) as transaction:
         table = work.open()
-        files = table.latest_base_files(staged.partitions)
+        is_bulk = work.config.operation is Operation.BULK_INSERT
+        files = () if is_bulk else table.latest_base_files(staged.partitions)
         with work.watch.stage("lookup"):
-            has_lookup = work.config.operation is not Operation.INSERT
+            has_lookup = work.config.operation in (Operation.UPSERT, Operation.DELETE)
             tagged = tag(staged, files, table.storage) if has_lookup else untagged(files)
         try:
             profile = _profile(work, staged, tagged)
@@ -145,9 +148,11 @@ def _profile(work: Work, staged: StagedBatch, tagged: TaggedBatch) -> WorkloadPr
     inserts: Counter[str] = Counter()
     if work.config.operation is not Operation.DELETE:
         for piece in staged.pieces:
-            # A key that lives in several file groups is hit in each of them.
+            # A key that lives in several file groups is hit in each of them, so rows of new keys
+            # may be more than the hits leave; wherever they can be, they get a place to go.
             fresh = piece.count_rows - tagged.hit_rows.get(piece.piece_id, 0)
-            inserts[piece.partition_path] += max(0, fresh)
+            fewest = 1 if tagged.hit_files.get(piece.piece_id, 0) > 1 else 0
+            inserts[piece.partition_path] += max(fewest, fresh)
     updates = {
         (tagged.files[number].partition, tagged.files[number].file_id): rows
         for number, rows in tagged.updates.items()

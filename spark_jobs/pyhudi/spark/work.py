@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Literal
 
 import pyarrow as pa
@@ -30,6 +31,9 @@ from pyhudi.timeline.clock import SystemClock
 from pyhudi.transaction.transaction import Writer
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sizing import CommitTotals, average_record_size
+
+# In a table of small commits, reading its whole timeline would cost more than it gives.
+_COMMITS_TO_LEARN_FROM = 30
 
 Status = Literal["committed", "nothing_to_do", "already_committed"]
 
@@ -182,7 +186,8 @@ def prepare(
 
 
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:
-    for instant in reversed(table.timeline.write_instants().completed().instants):
+    completed = reversed(table.timeline.write_instants().completed().instants)
+    for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
         data = active.read_state(table.storage, table.config.version, instant)
         stats = list(CommitMetadata.from_bytes(data, where=instant.time).write_stats)
         yield CommitTotals(

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from pyhudi.actions.commit import WriteStat
+from pyhudi.errors import InvariantError
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import RECORD_KEY
@@ -40,12 +41,13 @@ STAT_SCHEMA = pa.schema([pa.field("stat", pa.string())])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """How a piece's rows find their buckets."""
+    """How a piece's rows find their buckets; ``drops_new`` leaves out rows of new keys."""
 
     plan: BucketPlan
     bucket_of_file: Mapping[int, int]
     salts: np.ndarray
     schema: pa.Schema
+    drops_new: bool
 
 
 def write_buckets(
@@ -66,6 +68,7 @@ def write_buckets(
         },
         salts=partition_salts(count),
         schema=schema,
+        drops_new=job.is_deleting,
     )
     routed = map_in_arrow(_with_hits(staged, tagged), _route(routing), ROUTED_SCHEMA)
     delivered = routed.repartition(count, "salt")
@@ -122,9 +125,12 @@ def _route_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordB
         positions = positions_of(data)
         is_stored[positions] = True
         targets.append((routing.bucket_of_file[file], positions))
-    shares = routing.plan.shares.get(piece.column("partition_path")[0].as_py())
+    partition = piece.column("partition_path")[0].as_py()
     fresh = np.flatnonzero(~is_stored)
-    if shares is not None and len(fresh):
+    if len(fresh) and not routing.drops_new:
+        shares = routing.plan.shares.get(partition)
+        if shares is None:
+            raise InvariantError(f"{len(fresh)} new rows of partition {partition!r} have no bucket")
         hashes = key_hash(rows.column(RECORD_KEY).take(pa.array(fresh)))
         chosen = shares.bucket_of(hashes)
         targets.extend((bucket, fresh[local]) for bucket, local in split_by(chosen))

@@ -100,5 +100,6 @@ def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:
     for status in storage.list(folder):
         if status.is_dir:
             yield from _files_below(storage, status.path)
-        elif not status.name.endswith(".crc"):
+        elif not status.name.startswith("."):
+            # Hidden are checksums, and what a writer that was killed had not yet given its name.
             yield status

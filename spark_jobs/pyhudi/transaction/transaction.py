@@ -19,7 +19,7 @@ from types import TracebackType
 
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import AlreadyExistsError, ConflictError, HudiError
+from pyhudi.errors import AlreadyExistsError, ConflictError, HudiError, StorageError
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active, layout
 from pyhudi.timeline.clock import Clock, next_instant_time
@@ -104,12 +104,24 @@ class Transaction:
         self._check_still_ours()
         done = self._pending(State.COMPLETED)
         # The commit point: this file appears whole, and with it the write.
-        active.write_state(writer.storage, writer.config.version, done, metadata)
+        try:
+            active.write_state(writer.storage, writer.config.version, done, metadata)
+        except StorageError:
+            # A call that failed after the file had appeared has committed all the same.
+            if not self._has_landed(done, metadata):
+                raise
         self._is_complete = True
         try:
             delete_markers(writer.storage, self.instant)
         except HudiError as failure:
             _log.warning("the markers of %s stay behind: %s", self.instant, failure)
+
+    def _has_landed(self, done: Instant, metadata: bytes) -> bool:
+        writer = self._writer
+        try:
+            return active.read_state(writer.storage, writer.config.version, done) == metadata
+        except StorageError:
+            return False
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""

@@ -1,0 +1,79 @@
+"""Composition reads from top to bottom; inheritance does not."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.support.source_tree import base_name, shipped
+
+SHAPES = {"Enum", "IntEnum", "Protocol", "Generic", "NamedTuple"}
+"""Bases that say what kind of thing a class is, and bring no behaviour of ours."""
+
+CONTRACTS = {
+    "pyhudi/jobs.py:_Parser": ("ArgumentParser", "argparse reports errors by a method"),
+    "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
+    "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
+    "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),
+    "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator": (
+        "SparkSubmitOperator",
+        "the Spark provider's arguments are ours too",
+    ),
+    "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator": (
+        "PyhudiJobOperator",
+        "operators may be one level deep: each is a request and nothing more",
+    ),
+    "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": (
+        "BaseSensorOperator",
+        "Airflow's contract",
+    ),
+    "airflow_provider_pyhudi/submit/spark_submit.py:PyhudiSparkSubmitHook": (
+        "SparkSubmitHook",
+        "the Spark provider has no other seam",
+    ),
+    "airflow_provider_pyhudi/triggers/timeline.py:PyhudiInstantTrigger": (
+        "BaseTrigger",
+        "Airflow's contract",
+    ),
+}
+"""Classes that a library or Airflow wants to be subclasses of its own: the base, and why."""
+
+
+def test_a_class_inherits_from_none_of_ours() -> None:
+    found = {
+        f"{module.where}:{name}": {base_name(base) for base in node.bases} - SHAPES
+        for module in shipped()
+        if module.where not in ("pyhudi/errors.py", "airflow_provider_pyhudi/exceptions.py")
+        for name, node in module.definitions()
+        if isinstance(node, ast.ClassDef)
+    }
+    bases = {where: names for where, names in found.items() if names}
+    allowed = {where: {base} for where, (base, _) in CONTRACTS.items()}
+    wrong = {where: names for where, names in bases.items() if allowed.get(where) != names}
+    assert not wrong, (
+        f"these classes inherit: {wrong}. Only errors, enums, protocols and what Airflow or a "
+        "library asks for do; take the other thing as an argument, or write a Protocol where "
+        "there are two of a kind"
+    )
+    stale = sorted(set(CONTRACTS) - set(bases))
+    assert not stale, f"CONTRACTS lists classes that are gone or inherit no more: {stale}"
+
+
+def test_the_errors_are_one_tree() -> None:
+    errors = next(module for module in shipped() if module.name == "pyhudi.errors")
+    bases = {
+        node.name: [base_name(base) for base in node.bases]
+        for _, node in errors.definitions()
+        if isinstance(node, ast.ClassDef)
+    }
+    wrong = {
+        name: found
+        for name, found in bases.items()
+        if name != "HudiError" and (len(found) != 1 or found[0] not in bases)
+    }
+    assert not wrong, (
+        f"these errors hang on no other error of ours: {wrong}. Every one is a HudiError, so that "
+        "a caller can catch them all, and has one parent"
+    )
+    drawn = ast.get_docstring(errors.tree) or ""
+    missing = sorted(name for name in bases if name not in drawn)
+    assert not missing, f"the tree in the docstring of pyhudi/errors.py lacks {missing}"

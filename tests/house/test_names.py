@@ -1,0 +1,105 @@
+"""Names say what a thing is, and tests lie where the thing lies."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.support.source_tree import ENGINE, ROOT, Definition, beside, shipped
+
+VAGUE = {
+    "base",
+    "common",
+    "core",
+    "helper",
+    "helpers",
+    "impl",
+    "lib",
+    "manager",
+    "misc",
+    "shared",
+    "stuff",
+    "tools",
+    "util",
+    "utils",
+}
+"""A vague name is a place where things collect."""
+
+MIRRORED_ELSEWHERE = {
+    "golden/test_golden.py": "the golden tables themselves",
+    "golden/test_read_golden.py": "reads of the golden tables, over many modules",
+}
+"""Unit tests that belong to no module of the engine."""
+
+
+def test_no_module_has_a_vague_name() -> None:
+    vague = [
+        module.path
+        for module in (*shipped(), *beside())
+        if VAGUE & {part for name in module.name.split(".") for part in name.split("_")}
+    ]
+    assert not vague, (
+        f"these modules have names that say nothing: {vague}. Name the noun or the verb that "
+        f"the module is about; none of {', '.join(sorted(VAGUE))}"
+    )
+
+
+def test_no_class_or_function_has_a_vague_name() -> None:
+    vague = [
+        f"{module.where}:{name}"
+        for module in shipped()
+        for name, node in module.definitions()
+        if (VAGUE - {"base", "common", "shared"}) & set(_words(node))
+    ]
+    assert not vague, f"these names say nothing about what they name: {vague}"
+
+
+def test_no_class_is_called_hoodie() -> None:
+    hoodies = [
+        f"{module.where}:{name}"
+        for module in shipped()
+        for name, node in module.definitions()
+        if isinstance(node, ast.ClassDef) and "hoodie" in node.name.lower()
+    ]
+    assert not hoodies, (
+        f"these classes are called after Hudi's: {hoodies}. Hudi's word for the thing is enough; "
+        "Hoodie stands only in what is written to disk"
+    )
+
+
+def test_a_unit_test_lies_where_its_module_lies() -> None:
+    unit = ROOT / "tests" / "unit"
+    lost = []
+    for file in sorted(unit.rglob("test_*.py")):
+        place = file.relative_to(unit)
+        if place.as_posix() not in MIRRORED_ELSEWHERE and not _module_of(place).is_file():
+            lost.append(place.as_posix())
+    assert not lost, (
+        f"these tests mirror no module: {lost}. tests/unit/<package>/test_<module>.py tests "
+        "pyhudi/<package>/<module>.py, so that one is found from the other"
+    )
+
+
+def test_a_test_is_named_by_a_sentence() -> None:
+    short = []
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            is_test = isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+            if is_test and node.name.count("_") < 3:
+                short.append(f"{file.relative_to(ROOT)}:{node.name}")
+    assert not short, (
+        f"these tests are named by a word: {short}. A test's name is a sentence about the table "
+        "or the part: the suite read aloud is the specification"
+    )
+
+
+def _words(node: Definition) -> list[str]:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", node.name).lower().strip("_").split("_")
+
+
+def _module_of(place: Path) -> Path:
+    name = place.name.removeprefix("test_")
+    if place.parts[0] == "benchmarks":
+        return ROOT / "benchmarks" / name
+    return ENGINE / place.with_name(name)

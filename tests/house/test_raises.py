@@ -1,0 +1,134 @@
+"""An error says what, where and what to do; a broad one says nothing of that."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from tests.support.source_tree import Module, base_name, shipped
+
+ARGUMENT_CHECKS = {
+    "pyhudi/__init__.py:__getattr__": "how Python asks a module for a name",
+    "pyhudi/spark/__init__.py:__getattr__": "how Python asks a module for a name",
+    "pyhudi/basefile/bloom.py:_parse_dynamic": "parse makes it a CorruptTableError",
+    "pyhudi/basefile/bloom.py:_parse_header": "parse makes it a CorruptTableError",
+    "pyhudi/basefile/bloom.py:_row": "parse makes it a CorruptTableError",
+    "pyhudi/keys/murmur.py:partition_salts": "a caller's bad argument",
+    "pyhudi/keys/key_hash.py:_string_buffers": "a caller's bad argument",
+    "pyhudi/keys/record_key.py:record_keys": "a caller's bad argument",
+    "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.request": (
+        "an abstract method, which every operator has"
+    ),
+}
+"""Functions that may raise an error of Python's own, and why a caller cannot meet it."""
+
+CATCHES_ALL = {
+    "pyhudi/spark/job.py:run_job": "the process ends here, with a line and a code",
+    "pyhudi/storage/create.py:_Sibling.__enter__": "removes its temporary file, raises again",
+    "pyhudi/transaction/transaction.py:Transaction.__enter__": "withdraws, raises again",
+}
+"""Functions that catch everything: they raise it again, or are the last ones to see it."""
+
+BROAD = {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+
+
+def test_no_error_is_broad_outside_checks_of_arguments() -> None:
+    found = {
+        f"{module.where}:{owner}": base_name(node.exc)
+        for module in shipped()
+        for owner, node in _inside(module, ast.Raise)
+        if isinstance(node, ast.Raise) and node.exc is not None and base_name(node.exc) in BROAD
+    }
+    broad = {
+        where: name
+        for where, name in found.items()
+        if where not in ARGUMENT_CHECKS and not (name == "ValueError" and _parses(where))
+    }
+    assert not broad, (
+        f"these functions raise an error of Python's own: {broad}. Whoever operates this must "
+        "decide between retry, mend and call someone: raise one of pyhudi.errors, which says "
+        "where and whether a retry helps"
+    )
+    stale = sorted(set(ARGUMENT_CHECKS) - set(found))
+    assert not stale, f"ARGUMENT_CHECKS lists functions that raise nothing broad: {stale}"
+
+
+def test_nothing_catches_everything_and_goes_on() -> None:
+    found = {
+        f"{module.where}:{owner}": node
+        for module in shipped()
+        for owner, node in _inside(module, ast.ExceptHandler)
+        if isinstance(node, ast.ExceptHandler) and _catches_all(node)
+    }
+    unlisted = sorted(set(found) - set(CATCHES_ALL))
+    assert not unlisted, (
+        f"these functions catch every error: {unlisted}. Catch what can be answered; the rest is "
+        "for the caller"
+    )
+    silent = sorted(
+        where
+        for where, node in found.items()
+        if not _ends_in_raise(node) and where != "pyhudi/spark/job.py:run_job"
+    )
+    assert not silent, f"these functions swallow every error: {silent}. Raise it again"
+    stale = sorted(set(CATCHES_ALL) - set(found))
+    assert not stale, f"CATCHES_ALL lists functions that catch nothing broad: {stale}"
+
+
+def test_an_error_that_follows_from_another_keeps_its_cause() -> None:
+    lost = sorted(
+        f"{module.where}:{owner}"
+        for module in shipped()
+        for owner, handler in _inside(module, ast.ExceptHandler)
+        for node in ast.walk(handler)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.cause is None
+    )
+    assert not lost, (
+        f"these functions raise inside an except without 'from': {lost}. Say 'from error', or "
+        "'from None' where the cause says nothing"
+    )
+
+
+def test_an_error_of_ours_is_raised_with_a_message() -> None:
+    bare = sorted(
+        f"{module.where}:{owner}"
+        for module in shipped()
+        for owner, node in _inside(module, ast.Raise)
+        if isinstance(node, ast.Raise)
+        and node.exc is not None
+        and base_name(node.exc).endswith("Error")
+        and base_name(node.exc) not in BROAD
+        and not (isinstance(node.exc, ast.Call) and node.exc.args)
+    )
+    assert not bare, f"these raises say neither what nor where: {bare}"
+
+
+def _parses(where: str) -> bool:
+    """Options are parsed by functions whose ValueError says what is allowed."""
+    return where.startswith("pyhudi/config/")
+
+
+def _inside(module: Module, kind: type[ast.AST]) -> list[tuple[str, ast.AST]]:
+    """Nodes of a kind with the innermost definition that holds each."""
+    owners: dict[int, str] = {}
+    for name, definition in module.definitions():
+        owners.update((id(node), name) for node in ast.walk(definition))
+    return [
+        (owners.get(id(node), ""), node) for node in ast.walk(module.tree) if isinstance(node, kind)
+    ]
+
+
+def _catches_all(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or bool(
+        {"Exception", "BaseException"}
+        & {base_name(node) for node in ast.walk(handler.type) if isinstance(node, ast.expr)}
+    )
+
+
+def _ends_in_raise(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None

@@ -1,0 +1,95 @@
+"""A module is one idea and a function fits on a screen."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.support.source_tree import ENGINE, Definition, Module, code_lines, shipped
+
+MODULE_LINES, MODULE_CAP = 400, 500
+FUNCTION_LINES = 60
+ARGUMENTS = 7
+MODULES_IN_A_PACKAGE = 20
+
+LONGER_MODULES: dict[str, str] = {}
+"""Modules of up to 500 lines, each with the reason why it is still one idea."""
+
+MORE_ARGUMENTS = {
+    "pyhudi/read/snapshot.py:read_table": "the public query: one keyword for each thing to say",
+    "pyhudi/read/snapshot.py:read_batches": "the public query: the same keywords",
+    "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator.__init__": (
+        "Airflow's contract: the constructor has the template fields by name"
+    ),
+}
+
+
+def test_a_module_is_short_enough_to_be_one_idea() -> None:
+    too_long = {
+        module.where: length
+        for module in shipped()
+        if (length := module.text.count("\n"))
+        > (MODULE_CAP if module.where in LONGER_MODULES else MODULE_LINES)
+    }
+    assert not too_long, (
+        f"these modules have more than {MODULE_LINES} lines: {too_long}. A module is one idea: "
+        f"split it, or list it in LONGER_MODULES with the reason (up to {MODULE_CAP} lines)"
+    )
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    too_long = {
+        f"{module.where}:{name}": lines
+        for module, name, node in _functions()
+        if (lines := code_lines(module, node)) > FUNCTION_LINES
+    }
+    assert not too_long, (
+        f"these functions have more than {FUNCTION_LINES} lines of code (docstring, comments and "
+        f"blank lines aside): {too_long}. One function owns the order of steps; give the steps "
+        "names of their own"
+    )
+
+
+def test_a_function_takes_few_arguments() -> None:
+    counts = {
+        f"{module.where}:{name}": len(_arguments(node))
+        for module, name, node in _functions()
+        if len(_arguments(node)) > ARGUMENTS
+    }
+    unlisted = {where: count for where, count in counts.items() if where not in MORE_ARGUMENTS}
+    assert not unlisted, (
+        f"these functions take more than {ARGUMENTS} arguments: {unlisted}. What travels together "
+        "is a value: give it a name and a dataclass"
+    )
+    assert set(MORE_ARGUMENTS) == set(counts), "MORE_ARGUMENTS lists functions that take few"
+
+
+def test_no_exception_of_size_outlives_its_reason() -> None:
+    lengths = {module.where: module.text.count("\n") for module in shipped()}
+    short = [where for where in LONGER_MODULES if lengths.get(where, 0) <= MODULE_LINES]
+    assert not short, f"LONGER_MODULES lists modules that are short or gone: {short}"
+
+
+def test_a_package_holds_few_enough_modules_to_read_their_names() -> None:
+    packages = [folder for folder in ENGINE.iterdir() if (folder / "__init__.py").is_file()]
+    counts = {folder.name: len(list(folder.glob("*.py"))) - 1 for folder in packages}
+    full = {name: count for name, count in counts.items() if count > MODULES_IN_A_PACKAGE}
+    assert not full, (
+        f"these packages hold more than {MODULES_IN_A_PACKAGE} modules: {full}. Names are how a "
+        "reader finds things; find the idea that became a package of its own"
+    )
+
+
+def _functions() -> list[tuple[Module, str, Definition]]:
+    return [
+        (module, name, node)
+        for module in shipped()
+        for name, node in module.definitions()
+        if not isinstance(node, ast.ClassDef)
+    ]
+
+
+def _arguments(node: Definition) -> list[str]:
+    assert not isinstance(node, ast.ClassDef)
+    found = node.args
+    names = [argument.arg for argument in (*found.posonlyargs, *found.args, *found.kwonlyargs)]
+    return [name for name in names if name not in ("self", "cls")]

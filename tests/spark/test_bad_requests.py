@@ -1,0 +1,356 @@
+"""Requests that cannot be carried out: an error names what and where, and nothing changes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from pyhudi.config.write import HeartbeatConfig
+from pyhudi.errors import (
+    ConflictError,
+    HudiError,
+    OptionError,
+    RecordKeyError,
+    RequestError,
+    SchemaError,
+    SourceError,
+    StorageError,
+    TableMismatchError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from pyhudi.jobs import UpsertRequest
+from pyhudi.spark.upsert import run_upsert
+from pyhudi.table.table import open_table
+from pyhudi.timeline.clock import SystemClock
+from pyhudi.timeline.instant import Action
+from pyhudi.transaction.transaction import Transaction, Writer
+from tests.support.golden import golden_copy
+from tests.support.orders import OPTIONS, WITHOUT_ORDERING, many, orders, rows_of, write
+from tests.support.tree import data_files, tree
+
+pytestmark = pytest.mark.spark
+
+ROWS = many(range(6), 1, "old")
+_WRITE = "hoodie.datasource.write."
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = tmp_path_factory.mktemp("written") / "table"
+    write(spark, table, ROWS, "insert")
+    return table
+
+
+@pytest.fixture
+def table(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "table"))
+
+
+def with_column(name: str, values: list[Any], kind: pa.DataType) -> pa.Table:
+    rows = orders(("a", "x", 1, "v"), ("b", "x", 2, "v"), ("c", "x", 3, "v"))
+    column = pa.array(values, kind)
+    if name in rows.column_names:
+        return rows.set_column(rows.column_names.index(name), name, column)
+    return rows.append_column(name, column)
+
+
+# What is wrong, the rows, options beyond those of the table, the error, and words it must have.
+WRONG_ROWS = {
+    "no key column": (ROWS.drop_columns(["id"]), RequestError, ["id", "part, ts, value"]),
+    "no partition column": (ROWS.drop_columns(["part"]), RequestError, ["part", "id, ts, value"]),
+    "no ordering column": (ROWS.drop_columns(["ts"]), RequestError, ["ts"]),
+    "a missing column": (ROWS.drop_columns(["value"]), SchemaError, ["value", "missing"]),
+    "a column of another type": (
+        with_column("value", [1.5, 2.5, 3.5], pa.float64()),
+        SchemaError,
+        ["value", "double", "string"],
+    ),
+    "an ordering column of another type": (
+        with_column("ts", ["x", "y", "z"], pa.string()),
+        SchemaError,
+        ["ts", "string", "int64"],
+    ),
+    "null keys": (
+        with_column("id", ["a", None, None], pa.string()),
+        RecordKeyError,
+        ["2", "id"],
+    ),
+    "empty keys": (with_column("id", ["a", "", "c"], pa.string()), RecordKeyError, ["1", "id"]),
+    "null ordering values": (
+        with_column("ts", [1, None, 3], pa.int64()),
+        RequestError,
+        ["1 row", "ts"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_ROWS)
+def test_rows_that_do_not_fit_are_refused(spark: SparkSession, table: Path, what: str) -> None:
+    rows, kind, words = WRONG_ROWS[what]
+    assert_refused(spark, table, kind, words, rows=rows)
+
+
+WRONG_OPTIONS = {
+    "another name": ({"hoodie.table.name": "other"}, TableMismatchError, ["orders", "other"]),
+    "another type": (
+        {f"{_WRITE}table.type": "MERGE_ON_READ"},
+        RequestError,
+        ["MERGE_ON_READ"],
+    ),
+    "another key": (
+        {f"{_WRITE}recordkey.field": "value"},
+        TableMismatchError,
+        ["record key", "id", "value"],
+    ),
+    "other partition columns": (
+        {f"{_WRITE}partitionpath.field": "value"},
+        TableMismatchError,
+        ["partition columns", "part", "value"],
+    ),
+    "no partition columns": (
+        {f"{_WRITE}partitionpath.field": ""},
+        TableMismatchError,
+        ["partition columns", "part", "(none)"],
+    ),
+    "another ordering column": (
+        {f"{_WRITE}precombine.field": "value"},
+        TableMismatchError,
+        ["ordering column", "ts", "value"],
+    ),
+    "hive style": (
+        {f"{_WRITE}hive_style_partitioning": "true"},
+        TableMismatchError,
+        ["hive style"],
+    ),
+    "another index": ({"hoodie.index.type": "BLOOM"}, UnsupportedError, ["BLOOM", "SIMPLE"]),
+    "an unknown operation": ({f"{_WRITE}operation": "merge"}, OptionError, ["merge", "upsert"]),
+    "an operation not done here": (
+        {f"{_WRITE}operation": "insert_overwrite"},
+        UnsupportedError,
+        ["insert_overwrite"],
+    ),
+    "a size that is none": (
+        {"hoodie.parquet.max.file.size": "large"},
+        OptionError,
+        ["hoodie.parquet.max.file.size", "large"],
+    ),
+    "a table version not written": (
+        {"hoodie.write.table.version": "9"},
+        RequestError,
+        ["hoodie.write.table.version", "9"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_OPTIONS)
+def test_options_that_do_not_fit_the_table_are_refused(
+    spark: SparkSession, table: Path, what: str
+) -> None:
+    options, kind, words = WRONG_OPTIONS[what]
+    assert_refused(spark, table, kind, words, options=options)
+
+
+def test_an_unknown_mode_is_refused(spark: SparkSession, table: Path) -> None:
+    assert_refused(spark, table, OptionError, ["overwrite", "append"], mode="overwrite")
+
+
+WRONG_NEW = {
+    "no name": ({"hoodie.table.name": ""}, OptionError, ["name"]),
+    "no key": ({f"{_WRITE}recordkey.field": ""}, OptionError, ["record key"]),
+    "nothing to delete from": ({f"{_WRITE}operation": "delete"}, TableNotFoundError, ["delete"]),
+    "a key column that is not there": (
+        {f"{_WRITE}recordkey.field": "nr"},
+        RequestError,
+        ["nr", "id, part, ts, value"],
+    ),
+    "an ordering column that is not there": (
+        {f"{_WRITE}precombine.field": "when"},
+        RequestError,
+        ["when", "id, part, ts, value"],
+    ),
+    "merge on read": ({f"{_WRITE}table.type": "MERGE_ON_READ"}, RequestError, ["MERGE_ON_READ"]),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_NEW)
+def test_a_table_that_cannot_be_made_is_not(spark: SparkSession, tmp_path: Path, what: str) -> None:
+    options, kind, words = WRONG_NEW[what]
+    assert_refused(spark, tmp_path / "table", kind, words, options=options)
+    assert not (tmp_path / "table").exists()
+
+
+ORDERLESS = {
+    "boolean": pa.array([True, False, True]),
+    "binary": pa.array([b"1", b"2", b"3"]),
+    "list": pa.array([[1], [2], [3]]),
+}
+
+
+@pytest.mark.parametrize("kind", ORDERLESS)
+def test_a_type_without_order_is_no_ordering_column(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    rows = with_column("ts", ORDERLESS[kind].to_pylist(), ORDERLESS[kind].type)
+    assert_refused(
+        spark, tmp_path / "table", RequestError, ["ts", kind.removesuffix("ean")], rows=rows
+    )
+
+
+def assert_refused(
+    spark: SparkSession,
+    table: Path,
+    kind: type[HudiError],
+    words: list[str],
+    *,
+    rows: pa.Table = ROWS,
+    options: Mapping[str, str] | None = None,
+    mode: str = "append",
+) -> None:
+    """The write ends in that error with those words, and the table is bit for bit as it was."""
+    before = tree(table)
+    operation = (options or {}).get(f"{_WRITE}operation", "upsert")
+    with pytest.raises(kind) as caught:
+        write(spark, table, rows, operation, {**OPTIONS, **(options or {})}, mode=mode)
+    assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
+    assert caught.value.exit_code == 2
+    assert not caught.value.retryable
+    assert tree(table) == before
+
+
+UNWRITABLE = {
+    "v6_mor_basic": "MERGE_ON_READ",
+    "v6_cow_no_meta_fields": "meta columns",
+    "v6_cow_drop_partition_columns": "partition columns",
+    "v6_cow_auto_keys": "generated record keys",
+    "v6_cow_timestamp_keygen": "TimestampBased",
+    "v6_cow_custom_keygen_long": "Custom",
+}
+
+
+@pytest.mark.parametrize("name", UNWRITABLE)
+def test_tables_that_are_not_written_yet_stay_as_they_are(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    table = golden_copy(name, tmp_path)
+    before = tree(table)
+    rows = pa.table({"id": ["1"], "part": ["north"], "ts": [1], "qty": [1]})
+    with pytest.raises(UnsupportedError, match=UNWRITABLE[name]):
+        write(spark, table, rows, "upsert", {})
+    assert tree(table) == before
+
+
+def test_a_table_of_a_later_version_stays_as_it_is(spark: SparkSession, table: Path) -> None:
+    properties = table / ".hoodie" / "hoodie.properties"
+    properties.write_text(
+        properties.read_text().replace("hoodie.table.version=6", "hoodie.table.version=8")
+    )
+    assert_refused(spark, table, UnsupportedError, ["orders", "version 8", str(table)])
+
+
+def test_an_empty_source_is_nothing_to_do(spark: SparkSession, table: Path) -> None:
+    before = tree(table)
+    for operation in ("upsert", "insert", "delete"):
+        result = write(spark, table, ROWS.slice(0, 0), operation)
+        assert (result.status, result.instant) == ("nothing_to_do", None)
+        assert tree(table) == before
+    new = table.parent / "new"
+    assert write(spark, new, ROWS.slice(0, 0)).status == "nothing_to_do"
+    assert not new.exists()
+    assert write(spark, table, ROWS.slice(0, 0), "bulk_insert").status == "nothing_to_do"
+    assert tree(table) == before
+
+
+def test_a_bulk_insert_that_meets_a_null_key_leaves_the_rows_as_they_were(
+    spark: SparkSession, table: Path
+) -> None:
+    files = data_files(table)
+    rows = many([*range(100, 140)], 2, "new")
+    keys = [*rows.column("id").to_pylist()[:-1], None]
+    with pytest.raises(RecordKeyError, match="id"):
+        write(spark, table, rows.set_column(0, "id", pa.array(keys)), "bulk_insert")
+    assert data_files(table) == files
+    assert rows_of(table) == rows_of_written()
+    assert not list((table / ".hoodie" / ".temp").iterdir())
+    assert not list((table / ".hoodie" / ".heartbeat").iterdir())
+
+
+def rows_of_written() -> list[Any]:
+    return sorted(tuple(row.values()) for row in ROWS.to_pylist())
+
+
+def test_a_second_writer_is_turned_away_while_the_first_lives(
+    spark: SparkSession, table: Path
+) -> None:
+    opened = open_table(str(table))
+    first = Writer(
+        storage=opened.storage,
+        config=opened.config,
+        clock=SystemClock(),
+        heartbeat=HeartbeatConfig(),
+        undo=lambda _: None,
+    )
+    with Transaction(first, Action.COMMIT) as transaction:
+        before = tree(table)
+        with pytest.raises(ConflictError, match=transaction.instant) as caught:
+            write(spark, table, ROWS)
+        assert str(table) in str(caught.value)
+        assert caught.value.retryable
+        assert tree(table) == before
+        transaction.withdraw()
+    assert write(spark, table, ROWS).status == "committed"
+
+
+def request_for(table: Path, source: str, **more: Any) -> UpsertRequest:
+    return UpsertRequest(
+        base_path=str(table),
+        source=source,
+        table_name="orders",
+        record_key="id",
+        partition_path="part",
+        ordering_field="ts",
+        **more,
+    )
+
+
+def test_a_source_that_is_missing_or_no_parquet_is_named(spark: SparkSession, table: Path) -> None:
+    folder = table.parent / "landing"
+    folder.mkdir()
+    (folder / "text.parquet").write_text("this is no parquet file")
+    pq.write_table(many(range(1000), 1, "v"), folder / "cut.parquet")
+    whole = (folder / "cut.parquet").read_bytes()
+    (folder / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    (folder / "flipped.parquet").write_bytes(whole[:8] + b"\xff" * 400 + whole[408:])
+    before = tree(table)
+    for name in ("gone.parquet", "*.csv", "text.parquet", "cut.parquet", "flipped.parquet"):
+        with pytest.raises(SourceError) as caught:
+            run_upsert(spark, request_for(table, f"{folder}/{name}"))
+        assert f"{folder}/{name}" in str(caught.value)
+        assert tree(table) == before
+
+
+def test_an_error_in_a_worker_arrives_as_one_of_the_engine(
+    spark: SparkSession, table: Path
+) -> None:
+    """A base file that is gone is found missing by the task that reads it."""
+    for name in data_files(table):
+        (table / name).write_bytes(b"no parquet")
+    with pytest.raises(HudiError) as caught:
+        write(spark, table, many(range(6), 2, "new"))
+    assert "parquet" in str(caught.value).lower()
+    assert "Traceback" not in str(caught.value)
+
+
+def test_a_file_at_the_path_of_the_table_stays_one(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    path.write_text("not a table")
+    with pytest.raises((StorageError, RequestError), match="table"):
+        write(spark, path, ROWS, "upsert", WITHOUT_ORDERING)
+    assert path.read_text() == "not a table"

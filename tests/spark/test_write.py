@@ -1,0 +1,300 @@
+"""What each operation makes of the rows of a table, written through Spark."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import pyhudi
+from pyhudi.jobs import JobResult
+from tests.support.orders import (
+    OPTIONS,
+    SMALL_FILES,
+    WITHOUT_ORDERING,
+    commit_of,
+    many,
+    orders,
+    rows_of,
+    stats_of,
+    tuples,
+    write,
+)
+from tests.support.tree import data_files, tree
+
+pytestmark = pytest.mark.spark
+
+FILE_OF = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return tmp_path / "table"
+
+
+def group_of(table: Path) -> dict[str, str]:
+    """The file group that each record key lives in."""
+    found = pyhudi.read_table(table, columns=FILE_OF).to_pylist()
+    return {row["_hoodie_record_key"]: row["_hoodie_file_name"].split("_")[0] for row in found}
+
+
+def assert_stats_are_true(table: Path, result: JobResult) -> None:
+    """The statistics of a commit are those of the files on disk, and name all of them."""
+    stats = stats_of(table, result.instant)
+    assert sorted(stat["path"] for stat in stats) == data_files(table, f"_{result.instant}")
+    assert result.bytes_written == sum(stat["totalWriteBytes"] for stat in stats)
+    assert result.records["inserted"] == sum(stat["numInserts"] for stat in stats)
+    for stat in stats:
+        path = table / stat["path"]
+        assert path.stat().st_size == stat["fileSizeInBytes"] == stat["totalWriteBytes"]
+        assert path.parent == table / stat["partitionPath"]
+        assert path.name.startswith(f"{stat['fileId']}_")
+        times = pq.read_table(path, columns=["_hoodie_commit_time"]).column(0).to_pylist()
+        assert len(times) == stat["numWrites"]
+        assert times.count(result.instant) == stat["numInserts"] + stat["numUpdateWrites"]
+
+
+def assert_meta_columns_are_hudis(table: Path, task_count: int = 8) -> None:
+    """Every row says truly where it is and when it came, and no two say the same number."""
+    rows = pyhudi.read_table(table).to_pylist()
+    numbers = [row["_hoodie_commit_seqno"] for row in rows]
+    assert len(set(numbers)) == len(numbers)
+    for row in rows:
+        time, task, _ = row["_hoodie_commit_seqno"].split("_")
+        assert (time, row["_hoodie_record_key"]) == (row["_hoodie_commit_time"], row["id"])
+        assert int(task) < task_count
+        assert (table / row["_hoodie_partition_path"] / row["_hoodie_file_name"]).exists()
+
+
+def test_upsert_keeps_updates_in_their_file_group(spark: SparkSession, table: Path) -> None:
+    first = write(spark, table, many(range(20), 1, "old"), "insert")
+    groups = group_of(table)
+    second = write(spark, table, many(range(15, 25), 2, "new"))
+    assert (first.records["inserted"], second.records["inserted"]) == (20, 5)
+    assert (second.records["updated"], second.files) == (5, {"created": 0, "rewritten": 2})
+    after = group_of(table)
+    assert {key: after[key] for key in groups} == groups
+    # The new rows went to the small files that were there.
+    assert set(after.values()) == set(groups.values())
+    assert rows_of(table) == tuples(many(range(15), 1, "old"), many(range(15, 25), 2, "new"))
+    assert rows_of(table, as_of=first.instant) == tuples(many(range(20), 1, "old"))
+    for result in (first, second):
+        assert_stats_are_true(table, result)
+    assert_meta_columns_are_hudis(table)
+    assert [s["prevCommit"] for s in stats_of(table, second.instant)] == [first.instant] * 2
+    said = [commit_of(table, result.instant)["operationType"] for result in (first, second)]
+    assert said == ["INSERT", "UPSERT"]
+    times = pyhudi.read_table(table, columns=["_hoodie_commit_time"]).column(0).to_pylist()
+    assert (times.count(first.instant), times.count(second.instant)) == (15, 10)
+
+
+def test_inserts_fill_the_smallest_files_and_then_open_new_ones(
+    spark: SparkSession, table: Path
+) -> None:
+    write(spark, table, many(range(40), 1, "a" * 500, parts=1), "insert", WITHOUT_ORDERING)
+    separate = {**WITHOUT_ORDERING, "hoodie.parquet.small.file.limit": "0"}
+    write(spark, table, many(range(40, 44), 1, "b", parts=1), "insert", separate)
+    sizes = {name: (table / name).stat().st_size for name in data_files(table)}
+    assert len(sizes) == 2, "a limit of 0 lets no file take inserts"
+    small, large = sorted(sizes, key=lambda name: sizes[name])
+    room = {
+        **WITHOUT_ORDERING,
+        "hoodie.parquet.max.file.size": str(sizes[small] + 10 * 1024),
+        "hoodie.parquet.small.file.limit": str(sizes[large]),
+    }
+    result = write(spark, table, many(range(44, 84), 2, "c", parts=1), "upsert", room)
+    assert result.files["rewritten"] == 1
+    assert result.files["created"] >= 1
+    groups = Counter(group_of(table).values())
+    assert groups[large.split("/")[-1].split("_")[0]] == 40
+    # The hash of the key decides, so the room of ten rows is met about.
+    assert 4 < groups[small.split("/")[-1].split("_")[0]] <= 4 + 20
+    assert len(rows_of(table)) == 84
+    assert_stats_are_true(table, result)
+
+
+def test_the_highest_ordering_value_wins_and_of_equal_ones_the_later(
+    spark: SparkSession, table: Path
+) -> None:
+    write(spark, table, orders(("a", "x", 5, "0"), ("b", "x", 5, "0"), ("c", "x", 5, "0")))
+    batch = orders(
+        *(("a", "x", 4, "late"), ("b", "x", 5, "tie")),
+        *(("c", "x", 9, "first"), ("c", "x", 9, "last of a tie"), ("c", "x", 7, "lower")),
+        *(("d", "y", 1, "lower"), ("d", "y", 2, "higher"), ("d", "y", 1, "lower")),
+    )
+    result = write(spark, table, batch)
+    expected = [("a", "x", 5, "0"), ("b", "x", 5, "tie")]
+    expected += [("c", "x", 9, "last of a tie"), ("d", "y", 2, "higher")]
+    assert rows_of(table) == expected
+    assert (result.records["updated"], result.records["inserted"]) == (2, 1)
+
+
+def test_without_an_ordering_column_the_last_written_row_wins(
+    spark: SparkSession, table: Path
+) -> None:
+    for batch in (
+        orders(("a", "x", 5, "0"), ("b", "x", 5, "0")),
+        orders(("a", "x", 4, "first"), ("a", "x", 9, "second"), ("a", "x", 3, "third")),
+    ):
+        write(spark, table, batch, "upsert", WITHOUT_ORDERING)
+    assert rows_of(table) == [("a", "x", 3, "third"), ("b", "x", 5, "0")]
+
+
+def test_delete_takes_the_keys_that_are_there(spark: SparkSession, table: Path) -> None:
+    write(spark, table, many(range(12), 5, "old"), "insert")
+    keys = many([0, 1, 2, 3, 99], 1, "unused").select(["id", "part"])
+    result = write(spark, table, keys, "delete")
+    assert result.records == {"inserted": 0, "updated": 0, "deleted": 4, "failed": 0}
+    assert rows_of(table) == tuples(many(range(4, 12), 5, "old"))
+    assert_stats_are_true(table, result)
+    before = tree(table)
+    nothing = write(spark, table, keys, "delete")
+    assert (nothing.status, nothing.instant) == ("nothing_to_do", None)
+    assert tree(table) == before
+    # A key deleted in full leaves a table that can be written again.
+    write(spark, table, many(range(4, 12), 1, "").select(["id", "part"]), "delete")
+    assert rows_of(table) == []
+    write(spark, table, many(range(3), 1, "again"))
+    assert rows_of(table) == tuples(many(range(3), 1, "again"))
+
+
+def test_rows_marked_deleted_take_their_stored_ones_along(spark: SparkSession, table: Path) -> None:
+    def marked(rows: pa.Table, flags: list[bool | None]) -> pa.Table:
+        return rows.append_column("_hoodie_is_deleted", pa.array(flags, pa.bool_()))
+
+    rows = orders(("a", "x", 5, "0"), ("b", "x", 5, "0"), ("c", "x", 5, "0"))
+    write(spark, table, marked(rows, [False, None, False]))
+    batch = orders(
+        *(("a", "x", 6, "gone"), ("b", "x", 4, "too late"), ("c", "x", 5, "kept")),
+        *(("new", "x", 1, "never there"), ("other", "y", 1, "never there")),
+    )
+    result = write(spark, table, marked(batch, [True, True, None, True, True]))
+    assert rows_of(table) == [("b", "x", 5, "0"), ("c", "x", 5, "kept")]
+    assert result.records == {"inserted": 0, "updated": 1, "deleted": 1, "failed": 0}
+
+
+def test_a_key_in_two_file_groups_is_updated_in_both(spark: SparkSession, table: Path) -> None:
+    separate = {**OPTIONS, "hoodie.parquet.small.file.limit": "0"}
+    for _ in range(2):
+        write(spark, table, orders(("a", "x", 1, "old"), ("b", "x", 1, "old")), "insert", separate)
+    assert len(data_files(table)) == 2
+    # As many rows as hits, so that a count of hits alone would leave nothing for the new row.
+    batch = orders(("a", "x", 2, "new"), ("fresh", "x", 2, "new"))
+    result = write(spark, table, batch)
+    kept = [("b", "x", 1, "old")] * 2
+    assert rows_of(table) == [("a", "x", 2, "new")] * 2 + kept + [("fresh", "x", 2, "new")]
+    assert (result.records["updated"], result.records["inserted"]) == (2, 1)
+    deleted = write(spark, table, batch.select(["id", "part"]), "delete")
+    assert deleted.records["deleted"] == 3
+    assert rows_of(table) == kept
+
+
+def test_insert_keeps_rows_of_keys_that_are_there_unless_told_otherwise(
+    spark: SparkSession, table: Path
+) -> None:
+    write(spark, table, orders(("a", "x", 5, "0"), ("a", "x", 5, "1")), "insert")
+    write(spark, table, orders(("a", "x", 4, "2")), "insert")
+    assert [row[3] for row in rows_of(table)] == ["2", "0", "1"]
+    combining = {**OPTIONS, "hoodie.combine.before.insert": "true"}
+    write(spark, table, orders(("b", "x", 4, "2"), ("b", "x", 3, "3")), "insert", combining)
+    assert rows_of(table)[-1] == ("b", "x", 4, "2")
+    assert len(rows_of(table)) == 4
+    refusing = {**combining, "hoodie.merge.allow.duplicate.on.inserts": "false"}
+    write(spark, table, orders(("b", "x", 9, "once")), "insert", refusing)
+    assert rows_of(table)[-1] == ("b", "x", 9, "once")
+    assert len(rows_of(table)) == 4
+
+
+@pytest.mark.parametrize("mode", ["NONE", "GLOBAL_SORT", "PARTITION_SORT"])
+def test_bulk_insert_writes_new_files_in_the_order_asked_for(
+    spark: SparkSession, table: Path, mode: str
+) -> None:
+    rows = many([*range(1, 40, 2), *range(0, 40, 2)], 1, "v", parts=3)
+    options = {**OPTIONS, "hoodie.bulkinsert.sort.mode": mode}
+    write(spark, table, rows, "bulk_insert", options)
+    result = write(spark, table, many([0, 1], 2, "twice", parts=3), "bulk_insert", options)
+    assert result.files == {"created": 2, "rewritten": 0}
+    assert rows_of(table) == tuples(rows, many([0, 1], 2, "twice", parts=3))
+    assert_stats_are_true(table, result)
+    by_file = [pq.read_table(table / name).column("id").to_pylist() for name in data_files(table)]
+    is_sorted = [keys == sorted(keys) for keys in by_file]
+    assert all(is_sorted) is (mode != "NONE")
+    said = commit_of(table, result.instant)["operationType"]
+    assert said == "BULK_INSERT"
+
+
+def test_global_sort_gives_files_of_one_range_of_keys(spark: SparkSession, table: Path) -> None:
+    options = {
+        **OPTIONS,
+        "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
+        "hoodie.bulkinsert.shuffle.parallelism": "3",
+    }
+    rows = many([*range(1, 60, 2), *range(0, 60, 2)], 1, "v")
+    write(spark, table, rows, "bulk_insert", options)
+    ranges: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name in data_files(table):
+        keys = pq.read_table(table / name).column("id").to_pylist()
+        ranges[name.split("/")[0]].append((keys[0], keys[-1]))
+    assert sum(map(len, ranges.values())) > 2, "one file a partition says nothing of ranges"
+    for found in ranges.values():
+        edges = [edge for bounds in sorted(found) for edge in bounds]
+        assert edges == sorted(edges)
+
+
+LAYOUTS = {
+    "none": ("", {}, {""}),
+    "one": ("part", {}, {"a/b", "c d"}),
+    "hive": ("part", {"hive_style_partitioning": "true"}, {"part=a/b", "part=c d"}),
+    "encoded": ("part", {"partitionpath.urlencode": "true"}, {"a%2Fb", "c d"}),
+    "several": (
+        "part,ts",
+        {"hive_style_partitioning": "true", "partitionpath.urlencode": "true"},
+        {"part=a%2Fb/ts=1", "part=c d/ts=1", "part=__HIVE_DEFAULT_PARTITION__/ts=1"},
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_lie_in_the_folders_of_their_partition(
+    spark: SparkSession, table: Path, layout: str
+) -> None:
+    fields, style, folders = LAYOUTS[layout]
+    options = {
+        **WITHOUT_ORDERING,
+        "hoodie.datasource.write.partitionpath.field": fields,
+        **{f"hoodie.datasource.write.{key}": value for key, value in style.items()},
+    }
+    rows = orders(("1", "a/b", 1, "old"), ("2", "c d", 1, "old"))
+    if layout == "several":
+        rows = pa.concat_tables([rows, orders(("3", None, 1, "old"))])
+    write(spark, table, rows, "upsert", options)
+    result = write(spark, table, orders(("1", "a/b", 1, "new")), "upsert", {**SMALL_FILES})
+    assert (result.records["updated"], result.records["inserted"]) == (1, 0)
+    found = pyhudi.read_table(table)
+    assert set(found.column("_hoodie_partition_path").to_pylist()) == folders
+    assert {str(Path(name).parent) for name in data_files(table)} == {f or "." for f in folders}
+    assert ("1", "a/b", 1, "new") in rows_of_any(found)
+    assert found.num_rows == rows.num_rows
+
+
+def rows_of_any(found: pa.Table) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in found.select(["id", "part", "ts", "value"]).to_pylist()]
+
+
+def test_a_commit_that_carries_the_key_is_not_made_twice(spark: SparkSession, table: Path) -> None:
+    options = {**OPTIONS, "pyhudi.idempotency.key": "run-7"}
+    rows = many(range(5), 1, "v")
+    first = write(spark, table, rows, "insert", options)
+    write(spark, table, many(range(5, 7), 1, "w"), "insert")
+    before = tree(table)
+    again = write(spark, table, rows, "insert", options)
+    assert (first.status, again.status) == ("committed", "already_committed")
+    assert again.instant == first.instant
+    assert again.records == first.records
+    assert tree(table) == before
+    said = commit_of(table, first.instant)["extraMetadata"]
+    assert said["pyhudi.idempotency.key"] == "run-7"

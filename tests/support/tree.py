@@ -1,0 +1,27 @@
+"""What lies in a table's folder, for tests that compare it before and after."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """A hash of every file below a folder by its path, and the empty hash for every folder."""
+    return {
+        str(path.relative_to(folder)): "" if path.is_dir() else _hash(path)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def data_files(folder: Path, instant: str = "") -> list[str]:
+    """The Parquet files below a folder, those of one instant or all, relative to it."""
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob(f"*{instant}.parquet")
+        if ".hoodie" not in path.relative_to(folder).parts
+    )
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
