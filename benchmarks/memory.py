@@ -109,5 +109,7 @@ class MemoryWatch:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._ended.wait(INTERVAL_SECONDS):
+        while True:
             self.peaks.raise_to(sample(os.getpid()))
+            if self._ended.wait(INTERVAL_SECONDS):
+                return

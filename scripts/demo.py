@@ -102,7 +102,7 @@ def load_dag() -> Any:
 
 def run_month(dag: Any, month: int) -> Any:
     """One DAG run whose data interval is the month."""
-    # A run made by hand gets the interval that ended at its date, hence the first of the next month.
+    # A run made by hand gets the interval that ended at its date: the first of the next month.
     end = datetime(2013 + month // 12, month % 12 + 1, 1, tzinfo=timezone.utc)
     return dag.test(run_after=end, logical_date=end)
 
@@ -182,9 +182,7 @@ def main() -> None:
     )
     say("  2. The runs in Airflow's pages, at http://localhost:8080:")
     say("     . .demo/env && .venv/bin/airflow standalone")
-    say(
-        "  3. A DAG of your own: copy dags/flights.py, and change the source, the keys and the path."
-    )
+    say("  3. A DAG of your own: copy dags/flights.py and change source, keys and path.")
 
 
 if __name__ == "__main__":

@@ -161,6 +161,8 @@ def _actions(names: Sequence[str]) -> set[Any]:
 
 
 def _result(table: Table, landed: Landed, operation: str) -> JobResult:
+    from pyhudi.actions.commit import NO_PREVIOUS_COMMIT
+
     stats = landed.stats
     counts = {
         "inserted": sum(stat.num_inserts for stat in stats),
@@ -175,6 +177,10 @@ def _result(table: Table, landed: Landed, operation: str) -> JobResult:
         table=table.config.name,
         base_path=table.storage.uri,
         records=counts,
+        files={
+            "created": sum(stat.prev_commit == NO_PREVIOUS_COMMIT for stat in stats),
+            "rewritten": sum(stat.prev_commit != NO_PREVIOUS_COMMIT for stat in stats),
+        },
         partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
         bytes_written=sum(stat.total_write_bytes for stat in stats),
     )

@@ -16,7 +16,13 @@ ENTRANCES = {
 }
 """Modules that are imported by none of ours, and by whom they are."""
 
-FOR_OTHERS: dict[str, str] = {}
+FOR_OTHERS = {
+    "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
+    "pyhudi/keys/murmur.py:spark_hash_int": "the hash that partition_salts is the inverse of",
+    "pyhudi/timeline/clock.py:FakeClock": "the tests of whatever takes a Clock",
+    "pyhudi/timeline/clock.py:FakeClock.advance": "the tests of whatever takes a Clock",
+    "pyhudi/timeline/timeline.py:Timeline.last_completed": "a user's question of table.timeline",
+}
 """Functions and classes that nothing here calls, and who does."""
 
 

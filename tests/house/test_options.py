@@ -88,7 +88,6 @@ def _strings(tree: ast.Module) -> list[str]:
                     for part in node.values
                 )
             )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in silent and id(node) not in parts:
-                found.append(node.value)
+        elif isinstance(node, ast.Constant) and id(node) not in silent | parts:
+            found.append(str(node.value))
     return found

@@ -76,7 +76,7 @@ SECOND = [nothing("a", 2), row("b", 2), row("e", 2)]
 LAST = [nothing("a", 2), row("b", 2), empty("c", 1), row("d", 1), row("e", 2)]
 
 
-@pytest.mark.parametrize("way", ["frame", "parquet"])
+@pytest.mark.parametrize("way", ["frame", "parquet", "sorted"])
 def test_every_type_goes_through_a_write_and_back(
     spark: SparkSession, tmp_path: Path, way: str
 ) -> None:
@@ -87,7 +87,8 @@ def test_every_type_goes_through_a_write_and_back(
         if way == "frame":
             pyhudi.spark.write(spark.read.parquet(source), table, options=OPTIONS)
         else:
-            run_upsert(spark, request_for(table, source))
+            is_sorted = way == "sorted" and number == 0
+            run_upsert(spark, request_for(table, source, SORTED if is_sorted else {}))
     expected = row_texts(pa.Table.from_pylist(LAST, schema=SCHEMA))
     assert row_texts(pyhudi.read_table(table).drop_columns(list(META_FIELDS))) == expected
     frame = pyhudi.spark.read(spark, table).drop(*META_FIELDS)
@@ -95,7 +96,13 @@ def test_every_type_goes_through_a_write_and_back(
     assert row_texts(batches) == expected
 
 
-def request_for(table: Path, source: str) -> UpsertRequest:
+SORTED = {
+    "hoodie.datasource.write.operation": "bulk_insert",
+    "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
+}
+
+
+def request_for(table: Path, source: str, more: dict[str, str]) -> UpsertRequest:
     return UpsertRequest(
         base_path=str(table),
         source=source,
@@ -103,7 +110,7 @@ def request_for(table: Path, source: str) -> UpsertRequest:
         record_key="id",
         partition_path="part",
         ordering_field="ts",
-        hoodie_conf=SMALL_FILES,
+        hoodie_conf={**SMALL_FILES, **more},
     )
 
 

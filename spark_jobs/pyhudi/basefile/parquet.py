@@ -216,19 +216,19 @@ class BaseFileWriter:
 
 
 class BaseFileReader:
-    """Reads one Parquet base file, whoever wrote it.
+    """Reads one Parquet base file, whoever wrote it; ``name`` is what errors call it.
 
     Guarantees: single-threaded; beside a batch, memory holds a row group as stored if it is small,
         and buffers of 1 MB a column if it is not.
     """
 
-    def __init__(self, source: pa.NativeFile | pa.Buffer) -> None:
+    def __init__(self, source: pa.NativeFile | pa.Buffer, *, name: str = "a base file") -> None:
         try:
             handle = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
             self._metadata = pq.read_metadata(handle)
             self._file = self._opened(handle, [])
         except (pa.ArrowInvalid, EOFError) as error:
-            raise CorruptTableError(f"a base file is no Parquet file: {error}") from error
+            raise CorruptTableError(f"{name} is no Parquet file: {error}") from error
         self._handle = handle
 
     @property

@@ -43,10 +43,6 @@ class Option(Generic[T]):
                 return self._parsed(key, options[key])
         return self.default
 
-    def is_given(self, options: Mapping[str, str]) -> bool:
-        """Whether the options name this one, by its key or an alias."""
-        return any(key in options for key in (self.key, *self.aliases))
-
     def _parsed(self, key: str, text: str) -> T:
         try:
             return self.parse(text.strip())

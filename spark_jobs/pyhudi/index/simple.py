@@ -48,7 +48,7 @@ def find_keys(storage: Storage, path: str, pieces: Sequence[KeyPiece]) -> Iterat
     Source: HoodieSimpleIndex, Hudi 0.15 (join of incoming and stored keys of a partition).
     """
     with storage.open_input(path) as source:
-        reader = BaseFileReader(source)
+        reader = BaseFileReader(source, name=storage.absolute(path))
         lowest, highest = reader.footer.min_key, reader.footer.max_key
         candidates = [piece for piece in pieces if _may_meet(piece, lowest, highest)]
         if not candidates:

@@ -32,5 +32,26 @@ def map_in_arrow(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -
     if int(pyspark.__version__.split(".")[0]) >= 4:
         java = frame._jdf.mapInArrow(column, False, None)  # noqa: FBT003 - Java has no names
     else:
-        java = frame._jdf.mapInArrow(column.expr(), False)  # noqa: FBT003 - Java has no names
+        java = frame._jdf.pythonMapInArrow(column.expr(), False)  # noqa: FBT003 - Java has no names
     return DataFrame(java, frame.sparkSession)
+
+
+def arrow_for_spark(schema: pa.Schema) -> pa.Schema:
+    """The Arrow types that Spark takes back: its timestamps are microseconds."""
+    return pa.schema([field.with_type(_in_microseconds(field.type)) for field in schema])
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_list(kind):
+        return pa.list_(_field_in_microseconds(kind.value_field))
+    if pa.types.is_struct(kind):
+        return pa.struct([_field_in_microseconds(field) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _field_in_microseconds(kind.item_field))
+    return kind
+
+
+def _field_in_microseconds(field: pa.Field) -> pa.Field:
+    return field.with_type(_in_microseconds(field.type))

@@ -12,7 +12,7 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.config.write import BulkInsertConfig, BulkInsertSortMode
 from pyhudi.errors import RequestError
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
-from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
+from pyhudi.spark.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow
 from pyhudi.spark.pieces import rechunk, this_task
 from pyhudi.spark.source import Rows
 from pyhudi.spark.staging import Keying, problem_of, revive, split_by_path
@@ -63,14 +63,16 @@ def _sorted(keyed: DataFrame, config: BulkInsertConfig) -> DataFrame:
 
 
 def _keyed_schema(keying: Keying) -> pa.Schema:
-    return pa.schema([pa.field(PARTITION_PATH, pa.string()), *keying.schema])
+    return arrow_for_spark(pa.schema([pa.field(PARTITION_PATH, pa.string()), *keying.schema]))
 
 
 def _key(keying: Keying) -> BatchFunction:
+    schema = _keyed_schema(keying)
+
     def key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES):
             rows, paths = keying.key_rows(batch)
-            yield from rows.add_column(0, PARTITION_PATH, paths).to_batches()
+            yield from rows.add_column(0, PARTITION_PATH, paths).cast(schema).to_batches()
 
     return key
 

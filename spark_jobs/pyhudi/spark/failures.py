@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException, PythonException
 
 from pyhudi import errors
 from pyhudi.errors import HudiError, PlatformError, RequestError, SourceError
 
 _OF_A_WORKER = re.compile(r"pyhudi\.errors\.(\w+): ([^\n]+)")
+_LAST_WORDS = re.compile(r"^(\w+(?:\.\w+)*(?:Error|Exception|Invalid)): ([^\n]+)", re.MULTILINE)
 _MISSING_PACKAGE = re.compile(r"No module named '([\w.]+)'")
 
 # What Spark says, in the order looked for; the first that is found decides.
@@ -42,6 +46,15 @@ _SIGNS: tuple[tuple[str, type[HudiError], str], ...] = (
     ("CANNOT_READ_FILE", SourceError, "a file of the source cannot be read"),
     ("Permission denied", PlatformError, "a file may not be read or written"),
 )
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raise errors of Spark, Arrow and the system as the errors of the engine they amount to."""
+    try:
+        yield
+    except (PySparkException, Py4JError, pa.ArrowException, OSError, MemoryError) as error:
+        raise explain(error) from error
 
 
 def explain(error: Exception) -> HudiError:
@@ -110,6 +123,9 @@ def _from_type(error: Exception, text: str) -> HudiError | None:
             return RequestError(f"Spark refuses the source or its query: {first_line(text)}")
         case OSError() if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return PlatformError(f"a disk is full: {error}; free space and retry")
+        case PythonException() if _LAST_WORDS.search(text):
+            name, message = _LAST_WORDS.findall(text)[-1]
+            return PlatformError(f"a Python worker failed with {name}: {message}")
         case OSError() | MemoryError():
             return PlatformError(f"{type(error).__name__}: {first_line(text)}")
         case PySparkException() | Py4JError():

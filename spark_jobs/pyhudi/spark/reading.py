@@ -17,6 +17,8 @@ from pyhudi.config.read import ReadConfig
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.snapshot import read_file
+from pyhudi.spark.arrow_map import map_in_arrow
+from pyhudi.spark.arrow_map import arrow_for_spark
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 
@@ -106,18 +108,17 @@ def _uri(storage: Storage, path: str) -> str:
 
 def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> DataFrame:
     """One task for each file, which reads it as the engine does."""
-    schema = spark_schema(plan.result_schema)
     if not plan.files:
-        return spark.createDataFrame([], schema)
+        return spark.createDataFrame([], spark_schema(plan.result_schema))
     count = len(plan.files)
     numbers = spark.range(0, count, numPartitions=count)
-    return numbers.mapInArrow(_file_reader(storage, plan), schema)
+    return map_in_arrow(numbers, _file_reader(storage, plan), plan.result_schema)
 
 
 def _file_reader(
     storage: Storage, plan: ReadPlan
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    given = _arrow_for_spark(plan.result_schema)
+    given = arrow_for_spark(plan.result_schema)
 
     def rows_of_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -126,24 +127,3 @@ def _file_reader(
                     yield from rows.cast(given).to_batches()
 
     return rows_of_files
-
-
-def _arrow_for_spark(schema: pa.Schema) -> pa.Schema:
-    """The Arrow types that Spark takes back: its timestamps are microseconds."""
-    return pa.schema([field.with_type(_in_microseconds(field.type)) for field in schema])
-
-
-def _in_microseconds(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_list(kind):
-        return pa.list_(_field_in_microseconds(kind.value_field))
-    if pa.types.is_struct(kind):
-        return pa.struct([_field_in_microseconds(field) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(kind.key_type, _field_in_microseconds(kind.item_field))
-    return kind
-
-
-def _field_in_microseconds(field: pa.Field) -> pa.Field:
-    return field.with_type(_in_microseconds(field.type))

@@ -7,6 +7,7 @@ around it: Spark plans and schedules, each task reads its row groups with Arrow.
 from __future__ import annotations
 
 import glob as globbing
+import inspect
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,10 @@ Rows = FrameRows | ParquetRows
 
 def rows_of_frame(frame: DataFrame) -> FrameRows:
     """The rows of a DataFrame, with their schema in Arrow."""
-    return FrameRows(frame=frame, schema=to_arrow_schema(frame.schema))
+    # Releases of Spark differ in whether they ask for the zone.
+    asks = "timezone" in inspect.signature(to_arrow_schema).parameters
+    zone = {"timezone": "UTC"} if asks else {}
+    return FrameRows(frame=frame, schema=to_arrow_schema(frame.schema, **zone))
 
 
 def rows_of_source(
@@ -226,7 +230,10 @@ def _size(footer: pq.FileMetaData, group: int) -> int:
 
 
 def _read(split: Split) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(split.path) as file:
-        yield from file.iter_batches(
-            batch_size=_BATCH_ROWS, row_groups=list(split.row_groups), use_threads=False
-        )
+    try:
+        with pq.ParquetFile(split.path) as file:
+            yield from file.iter_batches(
+                batch_size=_BATCH_ROWS, row_groups=list(split.row_groups), use_threads=False
+            )
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"{split.path} cannot be read as Parquet: {error}") from error

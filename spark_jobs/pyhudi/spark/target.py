@@ -180,6 +180,7 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
     ordering = (write.ordering_field,) if write.ordering_field else None
     pairs: tuple[tuple[str, object, object], ...] = (
         ("name", write.table_name or None, config.name),
+        ("type", write.table_type.value, config.table_type.value),
         ("record key", write.record_key_fields, config.record_key_fields),
         ("partition columns", write.partition_fields, config.partition_fields),
         ("ordering column", ordering, config.ordering_fields),
@@ -235,7 +236,8 @@ def _any_stored_key(table: Table) -> str | None:
     for partition in table.partitions():
         for file in table.latest_base_files([partition]):
             with table.storage.open_input(file.path) as source:
-                key = BaseFileReader(source).footer.min_key
+                name = table.storage.absolute(file.path)
+                key = BaseFileReader(source, name=name).footer.min_key
             if key is not None:
                 return key
     return None

@@ -19,6 +19,7 @@ from pyhudi.errors import ConflictError, OptionError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.spark.bulk import bulk_insert
+from pyhudi.spark.failures import explained
 from pyhudi.spark.source import Rows, rows_of_frame, rows_of_source
 from pyhudi.spark.staging import StagedBatch, stage
 from pyhudi.spark.tagging import TaggedBatch, tag, untagged
@@ -56,25 +57,27 @@ def write(
         raise OptionError(
             f"mode is {mode!r}; only 'append' is supported, the operation says what becomes of rows"
         )
-    return write_rows(rows_of_frame(frame), os.fspath(path), options, storage_options)
+    with explained():
+        return write_rows(rows_of_frame(frame), os.fspath(path), options, storage_options)
 
 
 def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
     """Carry out the request of the job ``upsert.py``."""
-    source = rows_of_source(
-        spark,
-        request.source,
-        source_format=request.source_format,
-        source_options=request.source_options,
-        sql=request.sql,
-    )
-    return write_rows(
-        source,
-        request.base_path,
-        request.options(),
-        request.storage_options,
-        commit_metadata=request.commit_metadata,
-    )
+    with explained():
+        source = rows_of_source(
+            spark,
+            request.source,
+            source_format=request.source_format,
+            source_options=request.source_options,
+            sql=request.sql,
+        )
+        return write_rows(
+            source,
+            request.base_path,
+            request.options(),
+            request.storage_options,
+            commit_metadata=request.commit_metadata,
+        )
 
 
 def write_rows(

@@ -88,6 +88,6 @@ def _from_footer(
     if newest is None:
         return None
     with storage.open_input(newest.path) as source:
-        reader = BaseFileReader(source)
+        reader = BaseFileReader(source, name=storage.absolute(newest.path))
         stated = _from_text(reader.footer.avro_schema)
         return stated or arrow_to_avro(without_meta(reader.schema), config.name)

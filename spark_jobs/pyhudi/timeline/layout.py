@@ -45,10 +45,10 @@ def file_name(instant: Instant, version: TableVersion) -> str:
             # The inflight file of a commit was there first, and has kept its name without action.
             return f"{time}.{_INFLIGHT}" if action is Action.COMMIT else _inflight(instant)
         case State.COMPLETED:
-            ended = (
-                instant.completion_time if version.timeline_layout is TimelineLayout.TWO else None
-            )
-            return f"{time}{f'_{ended}' if ended else ''}.{action.completes_as.value}"
+            # Layout 2 has completed files without a second time too: those that were upgraded.
+            has_end = version.timeline_layout is TimelineLayout.TWO and instant.completion_time
+            ended = f"_{instant.completion_time}" if has_end else ""
+            return f"{time}{ended}.{action.completes_as.value}"
 
 
 def parse_file_name(name: str, version: TableVersion) -> Instant | None:
@@ -71,13 +71,3 @@ def parse_file_name(name: str, version: TableVersion) -> Instant | None:
 
 def _inflight(instant: Instant) -> str:
     return f"{instant.time}.{instant.action.value}.{_INFLIGHT}"
-
-
-def _completed_times(instant: Instant, version: TableVersion) -> str:
-    is_second = version.timeline_layout is TimelineLayout.TWO
-    # Layout 2 has completed files without a second time too: those of a table that was upgraded.
-    return (
-        f"{instant.time}_{instant.completion_time}"
-        if is_second and instant.completion_time
-        else instant.time
-    )

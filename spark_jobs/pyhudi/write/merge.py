@@ -37,7 +37,7 @@ def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table
     incoming = IncomingRows.gather(rows, job)
     seen = np.zeros(incoming.rows.num_rows, dtype=bool)
     with job.storage.open_input(base.path) as source:
-        reader = BaseFileReader(source)
+        reader = BaseFileReader(source, name=job.storage.absolute(base.path))
         handle = BaseFileHandle(
             job,
             task,

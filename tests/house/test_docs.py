@@ -1,0 +1,134 @@
+"""The pages say what is so: paths that exist, names that are there, options as declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyhudi.config.option import declared
+from pyhudi.config.reference import options_page
+from tests.support.source_tree import ENGINE, ROOT, shipped
+
+DOCS = ROOT / "docs"
+PLACES = (ROOT, ROOT / "spark_jobs", ENGINE, ROOT / "tests")
+"""Where a path of a page may begin."""
+
+NOT_OURS = (".hoodie", "/", "~", "http")
+"""How paths begin that are no files of the repository: those of tables and of users."""
+
+PATH = re.compile(r"`([\w.<>*-]*/[\w./<>*-]*|[\w-]+\.(?:py|md|toml|avsc))`")
+PROOF = re.compile(r"`((?:tests|benchmarks)/[\w./]+)(?:::(\w+))?`")
+
+
+def test_every_path_of_a_page_exists() -> None:
+    lost = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in _pages()
+        for path in PATH.findall(page.read_text(encoding="utf-8"))
+        if not path.startswith(NOT_OURS) and "<" not in path and not _exists(page, path)
+    ]
+    assert not lost, (
+        f"these pages name files that are not there: {lost}. A page that sends a reader astray is "
+        "worse than none; mend the page with the move"
+    )
+
+
+def test_every_link_of_a_page_leads_somewhere() -> None:
+    lost = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in _pages()
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+        if not target.startswith("http") and not (page.parent / target).exists()
+    ]
+    assert not lost, f"these links lead nowhere: {lost}"
+
+
+def test_every_name_that_a_page_gives_with_a_path_is_in_that_file() -> None:
+    """As in: the commit point, `transaction/transaction.py`, `Transaction.complete`."""
+    lost = []
+    for page in _pages():
+        text = page.read_text(encoding="utf-8")
+        for path, name in re.findall(r"`([\w./-]+\.py)`, `([A-Za-z_][\w.]*)`(?! *\()", text):
+            file = _find(page, path)
+            if file and not name.endswith((".py", ".md")) and not _defines(file, name):
+                lost.append(f"{page.relative_to(ROOT)}: {name} in {path}")
+    assert not lost, f"these pages look for a name where it is not: {lost}"
+
+
+def test_every_invariant_names_tests_that_exist() -> None:
+    lost, unproven = [], []
+    for invariant, _, proof in _rows(DOCS / "invariants.md"):
+        named = PROOF.findall(proof)
+        if not named:
+            unproven.append(invariant)
+        lost += [
+            f"{path}::{name}" if name else path for path, name in named if not _proves(path, name)
+        ]
+    assert not unproven, f"these invariants name no test that would notice: {unproven}"
+    assert not lost, (
+        f"docs/invariants.md names tests that are not there: {lost}. An invariant that nothing "
+        "checks is a wish; name the test that breaks when it does"
+    )
+
+
+def test_the_page_of_options_says_what_is_declared() -> None:
+    page = (DOCS / "options.md").read_text(encoding="utf-8")
+    assert page == options_page(), (
+        "docs/options.md is not what the declarations say: run "
+        "PYTHONPATH=spark_jobs python -m pyhudi.config.reference > docs/options.md"
+    )
+
+
+def test_the_page_of_options_leaves_none_out() -> None:
+    missing = sorted(key for key in declared() if f"| `{key}` |" not in options_page())
+    assert not missing, (
+        f"these options are on no page: {missing}. Name their module in pyhudi/config/reference.py"
+    )
+
+
+def test_the_architecture_names_every_package() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    packages = {module.name for module in shipped() if module.is_package and "." in module.name}
+    missing = sorted(name for name in packages if name.rpartition(".")[2] not in page)
+    assert not missing, f"docs/architecture.md does not say what these are for: {missing}"
+
+
+def _pages() -> Iterator[Path]:
+    yield from sorted(DOCS.rglob("*.md"))
+    yield ROOT / "README.md"
+    yield ROOT / "CHANGELOG.md"
+
+
+def _rows(page: Path) -> list[list[str]]:
+    """The rows of a page's tables, without their heads."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| ")]
+    return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows[1:]]
+
+
+def _proves(path: str, name: str) -> bool:
+    """Whether a test file, a test in it, or a folder with tests is there."""
+    place = ROOT / path
+    if name:
+        return place.is_file() and _defines(place, name)
+    return place.is_file() or (place.is_dir() and any(place.rglob("*.py")))
+
+
+def _find(page: Path, path: str) -> Path | None:
+    places = (page.parent, *PLACES)
+    return next((place / path for place in places if (place / path).exists()), None)
+
+
+def _exists(page: Path, path: str) -> bool:
+    if "*" in path:
+        return any(any(place.glob(path)) for place in PLACES)
+    return _find(page, path) is not None or any(ROOT.glob(f"spark_jobs/pyhudi/*/{path}"))
+
+
+def _defines(file: Path, dotted: str) -> bool:
+    text = file.read_text(encoding="utf-8")
+    return all(
+        re.search(rf"^\s*(?:(?:async )?def|class) {name}\b|^\s*{name}\b *[:=]", text, re.MULTILINE)
+        for name in dotted.split(".")
+    )

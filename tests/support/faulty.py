@@ -1,0 +1,164 @@
+"""A Storage whose n-th call fails, or is the last thing its process ever does."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import TypeVar
+
+import pyarrow as pa
+
+from pyhudi.errors import StorageError
+from pyhudi.storage.storage import FileStatus
+from tests.support.memory import MemoryStorage
+
+T = TypeVar("T")
+
+
+class Fault(Enum):
+    """What happens at the call."""
+
+    NONE = "none"
+    ERROR = "the call fails and does nothing"
+    LATE_ERROR = "the call does its work and fails all the same"
+    FULL_DISK = "this and all later calls that need space fail"
+    DEATH = "the process ends before the call"
+
+
+class Killed(BaseException):
+    """The process is gone; nothing it would still do reaches the storage."""
+
+
+@dataclass
+class Faults:
+    """Counts storage calls, and lets the one numbered ``at`` fail; the first is number 1."""
+
+    kind: Fault = Fault.NONE
+    at: int = 0
+    calls: int = 0
+
+    def run(self, call: Callable[[], T], *, takes_space: bool, error: type[OSError] | None) -> T:
+        self.calls += 1
+        is_it, is_past = self.calls == self.at, self.calls >= self.at
+        if self.kind is Fault.DEATH and is_past:
+            raise Killed
+        if self.kind is Fault.FULL_DISK and is_past and takes_space:
+            raise self._failure(error)
+        if self.kind is Fault.ERROR and is_it:
+            raise self._failure(error)
+        result = call()
+        if self.kind is Fault.LATE_ERROR and is_it:
+            raise self._failure(error)
+        return result
+
+    def _failure(self, error: type[OSError] | None) -> Exception:
+        if error is not None:
+            return error(errno.ENOSPC, "No space left on device")
+        return StorageError(f"call {self.calls} failed: No space left on device")
+
+
+class FaultyStorage:
+    """Another Storage, with faults; calls on its output streams count too."""
+
+    def __init__(self, inner: MemoryStorage, faults: Faults) -> None:
+        self.inner, self.faults = inner, faults
+
+    @property
+    def uri(self) -> str:
+        return self.inner.uri
+
+    def absolute(self, path: str) -> str:
+        return self.inner.absolute(path)
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self._read(lambda: self.inner.list(path))
+
+    def status(self, path: str) -> FileStatus | None:
+        return self._read(lambda: self.inner.status(path))
+
+    def exists(self, path: str) -> bool:
+        return self._read(lambda: self.inner.exists(path))
+
+    def read(self, path: str) -> bytes:
+        return self._read(lambda: self.inner.read(path))
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        return self._read(lambda: self.inner.open_input(path))
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        self._write(lambda: self.inner.put(path, b""))
+        return pa.PythonFile(_FaultySink(self.inner, path, self.faults), mode="w")
+
+    def create(self, path: str, data: bytes) -> None:
+        self._write(lambda: self.inner.create(path, data))
+
+    def put(self, path: str, data: bytes) -> None:
+        self._write(lambda: self.inner.put(path, data))
+
+    def make_dir(self, path: str) -> None:
+        self._write(lambda: self.inner.make_dir(path))
+
+    def delete(self, path: str) -> bool:
+        return self._read(lambda: self.inner.delete(path))
+
+    def delete_dir(self, path: str) -> None:
+        """One call for each file, since no file system deletes a folder at once."""
+        for found in self.inner.below(path):
+            self.delete(found)
+
+    def _read(self, call: Callable[[], T]) -> T:
+        return self.faults.run(call, takes_space=False, error=None)
+
+    def _write(self, call: Callable[[], T]) -> T:
+        return self.faults.run(call, takes_space=True, error=None)
+
+
+class _FaultySink:
+    def __init__(self, inner: MemoryStorage, path: str, faults: Faults) -> None:
+        self._inner, self._path, self._faults = inner, path, faults
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        def append() -> int:
+            self._inner.files[self._path] += bytes(data)
+            return len(data)
+
+        return self._faults.run(append, takes_space=True, error=OSError)
+
+    def tell(self) -> int:
+        return len(self._inner.files[self._path])
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._faults.run(lambda: None, takes_space=True, error=OSError)
+
+
+def bury(storage: MemoryStorage) -> None:
+    """Let every heartbeat be that of a process of this machine that is gone."""
+    for path in storage.below(".hoodie/.heartbeat"):
+        storage.put(path, heartbeat_of(dead_pid()))
+
+
+def heartbeat_of(pid: int, host: str | None = None) -> bytes:
+    """The text of a heartbeat."""
+    return json.dumps({"host": host or socket.gethostname(), "pid": pid}).encode()
+
+
+@cache
+def dead_pid() -> int:
+    """The id of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert process.pid != os.getpid()
+    return process.pid

@@ -1,0 +1,179 @@
+"""A whole write without Spark: what the tasks do, one after another in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.config.read import ReadConfig
+from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.versions import TableVersion
+from pyhudi.config.write import HeartbeatConfig
+from pyhudi.read.query import plan_read
+from pyhudi.read.snapshot import read_file
+from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.avro import dumps
+from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
+from pyhudi.services.rollback import recover, roll_back
+from pyhudi.storage.storage import Storage
+from pyhudi.table.create import create_table
+from pyhudi.table.table import load_table
+from pyhudi.timeline import active
+from pyhudi.timeline.clock import Clock, FakeClock
+from pyhudi.timeline.instant import Action
+from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.write.create import create_files
+from pyhudi.write.job import TaskIdentity, WriteJob
+from pyhudi.write.merge import merge_file
+from tests.support.memory import MemoryStorage
+
+DATA = pa.schema({"id": pa.string(), "ts": pa.int64(), "value": pa.string()})
+CONFIG = TableConfig(
+    name="plain",
+    table_type=TableType.COPY_ON_WRITE,
+    version=TableVersion.SIX,
+    record_key_fields=("id",),
+    partition_fields=("part",),
+    ordering_fields=("ts",),
+    key_generator_class="org.apache.hudi.keygen.SimpleKeyGenerator",
+)
+# Value and ordering value by partition and key.
+Rows = dict[tuple[str, str], tuple[int, str]]
+
+
+def new_table() -> MemoryStorage:
+    """An empty table in memory."""
+    storage = MemoryStorage()
+    create_table(storage, CONFIG)
+    return storage
+
+
+def clock_at(now_ms: int = 1_767_225_600_000) -> FakeClock:
+    """A clock that goes on a millisecond each time it is asked."""
+    return FakeClock(now_ms, step_ms=1)
+
+
+def writer_on(storage: Storage, clock: Clock, **heartbeat: int) -> Writer:
+    """A writer whose time passes as the clock says."""
+    return Writer(
+        storage=storage,
+        config=CONFIG,
+        clock=clock,
+        heartbeat=HeartbeatConfig(**heartbeat),
+        undo=partial(roll_back, storage, CONFIG, clock),
+    )
+
+
+def incoming(rows: Mapping[str, tuple[int, str]], schema: pa.Schema = DATA) -> pa.Table:
+    """Rows of one partition as a task gets them: the record key first."""
+    columns = [
+        pa.array(list(rows), pa.string()),
+        pa.array(list(rows), pa.string()),
+        pa.array([ts for ts, _ in rows.values()], pa.int64()),
+        pa.array([value for _, value in rows.values()], pa.string()),
+    ]
+    return pa.Table.from_arrays(columns, names=[RECORD_KEY, *schema.names])
+
+
+def job_on(storage: Storage, instant: str, **more: Any) -> WriteJob:
+    """The write as tasks see it, with small bloom filters."""
+    settings: dict[str, Any] = {
+        "schema": with_meta(DATA),
+        "avro_schema": with_meta_avro(arrow_to_avro(DATA, "plain")),
+        "parquet": ParquetWriteOptions(codec="none"),
+        "bloom": BloomParameters(num_entries=50, max_entries=100),
+        "max_file_size_bytes": 1 << 20,
+        "ordering_field": "ts",
+        "combine_batch": True,
+        **more,
+    }
+    return WriteJob(storage=storage, instant=instant, **settings)
+
+
+def task(number: int = 0, attempt: int = 0) -> TaskIdentity:
+    return TaskIdentity(partition_id=number, stage_id=1, attempt_id=attempt)
+
+
+def upsert(storage: Storage, rows: Rows, clock: Clock, **more: Any) -> str:
+    """Recover, then commit the rows; a file group a partition. Answers the instant."""
+    writer = writer_on(storage, clock)
+    recover(writer)
+    with Transaction(writer, Action.COMMIT) as transaction:
+        transaction.start(b"{}")
+        stats = write_rows(storage, rows, transaction.instant, **more)
+        finish(transaction, stats)
+    return transaction.instant
+
+
+def write_rows(
+    storage: Storage, rows: Rows, instant: str, *, attempt: int = 0, **more: Any
+) -> list[WriteStat]:
+    """Write the files of all partitions, a task each."""
+    table, job = load_table(storage), job_on(storage, instant, **more)
+    stats: list[WriteStat] = []
+    for number, partition in enumerate(sorted({part for part, _ in rows})):
+        batch = incoming({key: row for (part, key), row in rows.items() if part == partition})
+        who = task(number, attempt)
+        bases = table.latest_base_files([partition])
+        if bases:
+            stats.append(merge_file(job, who, bases[0], batch))
+        else:
+            name = f"{partition}-{instant}-0"
+            stats.extend(create_files(job, who, partition=partition, file_id=name, rows=batch))
+    return stats
+
+
+def finish(transaction: Transaction, stats: list[WriteStat]) -> None:
+    """Commit the files."""
+    by_partition = {stat.partition_path or "": (stat,) for stat in stats}
+    metadata = CommitMetadata(
+        partition_to_write_stats=by_partition,
+        extra_metadata={"schema": dumps(arrow_to_avro(DATA, "plain"))},
+        operation_type="UPSERT",
+    )
+    transaction.complete(metadata.to_bytes(), frozenset(stat.path or "" for stat in stats))
+
+
+def read_rows(storage: Storage) -> Rows:
+    """The rows of the table; a row that is there twice is an error."""
+    table = load_table(storage)
+    plan = plan_read(table, ReadConfig.of(query_type="snapshot"))
+    found: Rows = {}
+    for file in plan.files:
+        for part in read_file(storage, plan, file):
+            for row in part.to_pylist():
+                identity = row["_hoodie_partition_path"], row["_hoodie_record_key"]
+                assert identity not in found, f"{identity} is there twice"
+                found[identity] = row["ts"], row["value"]
+    return found
+
+
+def leftovers(storage: MemoryStorage) -> list[str]:
+    """What no completed write accounts for: data files, markers, heartbeats, pending instants."""
+    timeline = active.load(storage, TableVersion.SIX)
+    committed: set[str] = set()
+    for instant in timeline.write_instants().completed():
+        data = active.read_state(storage, TableVersion.SIX, instant)
+        committed |= {stat.path or "" for stat in CommitMetadata.from_bytes(data).write_stats}
+    data_files = {path for path in storage.files if path.endswith(".parquet")}
+    return [
+        *sorted(data_files - committed),
+        *storage.below(".hoodie/.temp"),
+        *storage.below(".hoodie/.heartbeat"),
+        *(f"pending {instant.action.value} {instant.time}" for instant in timeline.pending()),
+    ]
+
+
+def outcome(call: Callable[[], object]) -> BaseException | None:
+    """What a call raised."""
+    try:
+        call()
+    except BaseException as raised:  # noqa: BLE001 - tests tell death from failure
+        return raised
+    return None
