@@ -11,7 +11,6 @@ from pyhudi.errors import HudiError, OptionError, TableNotFoundError
 from pyhudi.jobs import JobResult
 
 if TYPE_CHECKING:
-    from pyhudi.table.landed import Landed
     from pyhudi.table.table import Table
     from pyhudi.timeline.timeline import Timeline
 
@@ -119,6 +118,7 @@ class PyhudiHook(BaseHook):
         Not: commits that have been archived; they are older than any try that is still retried.
         """
         from pyhudi.table.landed import find_landed
+        from pyhudi.table.result import job_result
 
         if idempotency_key is None:
             return None
@@ -128,7 +128,17 @@ class PyhudiHook(BaseHook):
             return None
         timeline, version = table.timeline, table.config.version
         landed = find_landed(table.storage, version, timeline, idempotency_key)
-        return None if landed is None else _result(table, landed, operation)
+        if landed is None:
+            return None
+        return job_result(
+            "already_committed",
+            operation=operation,
+            table=table.config.name,
+            base_path=table.storage.uri,
+            instant=landed.instant,
+            completion_time=table.completion_time(landed.instant),
+            stats=landed.stats,
+        )
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base folder can be listed, and how many tables lie in it."""
@@ -158,32 +168,6 @@ def _actions(names: Sequence[str]) -> set[Any]:
             f"actions has {', '.join(unknown)}; a timeline has {', '.join(sorted(known))}"
         )
     return {known[name] for name in names}
-
-
-def _result(table: Table, landed: Landed, operation: str) -> JobResult:
-    from pyhudi.actions.commit import NO_PREVIOUS_COMMIT
-
-    stats = landed.stats
-    counts = {
-        "inserted": sum(stat.num_inserts for stat in stats),
-        "updated": sum(stat.num_update_writes for stat in stats),
-        "deleted": sum(stat.num_deletes for stat in stats),
-        "failed": sum(stat.total_write_errors for stat in stats),
-    }
-    return JobResult(
-        status="already_committed",
-        instant=landed.instant,
-        operation=operation,
-        table=table.config.name,
-        base_path=table.storage.uri,
-        records=counts,
-        files={
-            "created": sum(stat.prev_commit == NO_PREVIOUS_COMMIT for stat in stats),
-            "rewritten": sum(stat.prev_commit != NO_PREVIOUS_COMMIT for stat in stats),
-        },
-        partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
-        bytes_written=sum(stat.total_write_bytes for stat in stats),
-    )
 
 
 def _has_left(timeline: Timeline, time: str) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pyhudi.config.option import declared
 from pyhudi.config.reference import options_page
-from tests.support.source_tree import ENGINE, ROOT, shipped
+from tests.support.source_tree import ENGINE, PROVIDER, ROOT, shipped
 
 DOCS = ROOT / "docs"
-PLACES = (ROOT, ROOT / "spark_jobs", ENGINE, ROOT / "tests")
+PLACES = (ROOT, ROOT / "spark_jobs", ENGINE, PROVIDER, ROOT / "tests")
 """Where a path of a page may begin."""
 
 NOT_OURS = (".hoodie", "/", "~", "http")
@@ -58,8 +58,8 @@ def test_every_name_that_a_page_gives_with_a_path_is_in_that_file() -> None:
 
 def test_every_invariant_names_tests_that_exist() -> None:
     lost, unproven = [], []
-    for invariant, _, proof in _rows(DOCS / "invariants.md"):
-        named = PROOF.findall(proof)
+    for invariant, _, tests in _rows(DOCS / "invariants.md"):
+        named = PROOF.findall(tests)
         if not named:
             unproven.append(invariant)
         lost += [

@@ -43,18 +43,19 @@ CONFIG = TableConfig(
     ordering_fields=("ts",),
     key_generator_class="org.apache.hudi.keygen.SimpleKeyGenerator",
 )
+NOW_MS = 1_767_225_600_000
 # Value and ordering value by partition and key.
 Rows = dict[tuple[str, str], tuple[int, str]]
 
 
 def new_table() -> MemoryStorage:
     """An empty table in memory."""
-    storage = MemoryStorage()
+    storage = MemoryStorage(now_ms=NOW_MS)
     create_table(storage, CONFIG)
     return storage
 
 
-def clock_at(now_ms: int = 1_767_225_600_000) -> FakeClock:
+def clock_at(now_ms: int = NOW_MS) -> FakeClock:
     """A clock that goes on a millisecond each time it is asked."""
     return FakeClock(now_ms, step_ms=1)
 

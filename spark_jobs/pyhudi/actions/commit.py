@@ -8,7 +8,7 @@ Source: HoodieCommitMetadata, HoodieReplaceCommitMetadata and HoodieWriteStat, H
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,6 +107,17 @@ _STAT_ORDER = (
     *("totalUpdatedRecordsCompacted", "totalLogBlocks", "totalCorruptLogBlock"),
     *("totalRollbackBlocks", "fileSizeInBytes", "minEventTime", "maxEventTime"),
 )
+
+
+def count_records(stats: Iterable[WriteStat]) -> dict[str, int]:
+    """What became of the records of a write: inserted, updated, deleted and failed ones."""
+    found = list(stats)
+    return {
+        "inserted": sum(stat.num_inserts for stat in found),
+        "updated": sum(stat.num_update_writes for stat in found),
+        "deleted": sum(stat.num_deletes for stat in found),
+        "failed": sum(stat.total_write_errors for stat in found),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

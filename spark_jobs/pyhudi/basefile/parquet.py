@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final
 
 import pyarrow as pa
@@ -27,6 +26,8 @@ BATCH_ROWS: Final = 131_072
 
 # Column chunks beyond this are read piece by piece, so that memory does not grow with the file.
 _WHOLE_ROW_GROUP_BYTES: Final = 48 << 20
+# Arrow refuses a level for the codecs that have none.
+_LEVELLED: Final = ("zstd", "gzip")
 _STREAM_BUFFER_BYTES: Final = 1 << 20
 # Indices into a dictionary that fills its page take at most 20 bits, plain texts far more.
 _DICTIONARY_VALUE_BYTES: Final = 3
@@ -89,12 +90,7 @@ class BaseFileWriter:
     def __enter__(self) -> BaseFileWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self.close()
         else:
@@ -194,7 +190,7 @@ class BaseFileWriter:
             stored,
             version="2.6",
             compression=options.codec,
-            compression_level=options.codec_level,
+            compression_level=options.codec_level if options.codec in _LEVELLED else None,
             use_dictionary=dictionary_columns(stored, first) if options.dictionary else False,
             data_page_size=options.page_bytes,
             dictionary_pagesize_limit=options.dictionary_page_bytes,

@@ -17,6 +17,7 @@ import logging
 import time
 from collections import defaultdict
 
+from pyhudi.actions.commit import CommitMetadata
 from pyhudi.actions.rollback import (
     InstantInfo,
     RollbackMetadata,
@@ -31,9 +32,15 @@ from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.clustering import clustered_by
-from pyhudi.transaction.heartbeat import forget, is_alive
-from pyhudi.transaction.markers import delete_markers, marked_instants, read_markers
+from pyhudi.transaction.heartbeat import forget, is_alive, signed_instants
+from pyhudi.transaction.markers import (
+    delete_markers,
+    delete_strays,
+    marked_instants,
+    read_markers,
+)
 from pyhudi.transaction.transaction import Writer
 
 _DRAWS = 100
@@ -63,7 +70,7 @@ def recover(writer: Writer) -> tuple[str, ...]:
             )
         roll_back(storage, config, writer.clock, instant.time)
         undone.append(instant.time)
-    _sweep(storage, config)
+    _sweep(writer)
     return tuple(undone)
 
 
@@ -170,19 +177,52 @@ def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPar
     }
 
 
-def _sweep(storage: Storage, config: TableConfig) -> None:
-    """Forget markers of writes that ended, and delete files of tasks that outlived a rollback.
+def _sweep(writer: Writer) -> None:
+    """Forget what ended writes left behind: markers, heartbeats, files of tasks that went on.
 
-    A task that Spark could not stop in time may leave its marker, and its file, after the rollback
-    of its write.
+    A task that Spark could not stop in time may leave its marker, and its file, after its write was
+    committed or rolled back.
     """
-    # Markers are listed before the timeline is: a write that begins in between must be on it.
-    marked = marked_instants(storage)
+    storage, config = writer.storage, writer.config
+    # Listed before the timeline is: a write that begins in between must be on it.
+    marked, signed = marked_instants(storage), signed_instants(storage)
     timeline = active.load(storage, config.version)
+    writes = {found.time: found for found in timeline.write_instants()}
     for instant in marked:
-        write = next((found for found in timeline if found.time == instant), None)
-        if write is None:
-            for stray in read_markers(storage, instant):
-                storage.delete(stray.path)
+        write = writes.get(instant)
+        if write is None and _was_undone(storage, config, timeline, instant):
+            delete_strays(storage, instant, ())
+        if write is not None and write.is_completed:
+            _delete_uncommitted(storage, config, write)
         if write is None or write.is_completed:
             delete_markers(storage, instant)
+    for instant in signed:
+        now_ms = writer.clock.now_ms()
+        write = writes.get(instant)
+        if write is None:
+            is_over = not is_alive(storage, instant, now_ms=now_ms, config=writer.heartbeat)
+        else:
+            is_over = write.is_completed
+        if is_over:
+            forget(storage, instant)
+
+
+def _delete_uncommitted(storage: Storage, config: TableConfig, write: Instant) -> None:
+    data = active.read_state(storage, config.version, write)
+    metadata = CommitMetadata.from_bytes(data, where=write.time)
+    committed = {stat.path for stat in metadata.write_stats if stat.path}
+    if committed:
+        delete_strays(storage, write.time, committed)
+
+
+def _was_undone(storage: Storage, config: TableConfig, timeline: Timeline, instant: str) -> bool:
+    """Whether a write that is not on the timeline was rolled back, rather than archived."""
+    if not timeline.is_committed(instant):
+        return True
+    for found in timeline:
+        if found.action is Action.ROLLBACK:
+            requested = Instant(time=found.time, action=found.action, state=State.REQUESTED)
+            data = active.read_state(storage, config.version, requested)
+            if RollbackPlan.from_bytes(data, where=found.time).instant.time == instant:
+                return True
+    return False

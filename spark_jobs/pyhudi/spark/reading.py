@@ -17,8 +17,7 @@ from pyhudi.config.read import ReadConfig
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.snapshot import read_file
-from pyhudi.spark.arrow_map import map_in_arrow
-from pyhudi.spark.arrow_map import arrow_for_spark
+from pyhudi.spark.arrow_map import arrow_for_spark, map_in_arrow
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 

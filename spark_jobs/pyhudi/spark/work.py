@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Literal
 
 import pyarrow as pa
 
@@ -16,7 +15,7 @@ from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.known import check_known
 from pyhudi.config.write import Operation, WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs import JobResult, Status
 from pyhudi.schema.avro import dumps
 from pyhudi.services.rollback import recover, roll_back
 from pyhudi.spark.stopwatch import Stopwatch
@@ -25,6 +24,7 @@ from pyhudi.storage.schemes import open_storage
 from pyhudi.table.create import create_table
 from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.table.metadata_table import disable
+from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
@@ -34,8 +34,6 @@ from pyhudi.write.sizing import CommitTotals, average_record_size
 
 # In a table of small commits, reading its whole timeline would cost more than it gives.
 _COMMITS_TO_LEARN_FROM = 30
-
-Status = Literal["committed", "nothing_to_do", "already_committed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,23 +130,14 @@ class Work:
 
     def result(self, status: Status, instant: str | None, stats: Sequence[WriteStat]) -> JobResult:
         """What the job answers."""
-        created = sum(stat.prev_commit == "null" for stat in stats)
-        return JobResult(
-            status=status,
-            instant=instant,
-            completion_time=instant,
+        return job_result(
+            status,
             operation=self.config.operation.value,
             table=self.target.config.name,
             base_path=self.target.path,
-            records={
-                "inserted": sum(stat.num_inserts for stat in stats),
-                "updated": sum(stat.num_update_writes for stat in stats),
-                "deleted": sum(stat.num_deletes for stat in stats),
-                "failed": sum(stat.total_write_errors for stat in stats),
-            },
-            partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
-            files={"created": created, "rewritten": len(stats) - created},
-            bytes_written=sum(stat.total_write_bytes for stat in stats),
+            instant=instant,
+            completion_time=None if instant is None else self.open().completion_time(instant),
+            stats=stats,
             seconds=self.watch.seconds(),
         )
 

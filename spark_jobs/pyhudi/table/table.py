@@ -72,6 +72,14 @@ class Table:
             files = tuple(file for path in partitions for file in listing.files(path))
         return latest_base_files(files, self.timeline, replaced=self._replaced(), as_of=as_of)
 
+    def completion_time(self, time: str) -> str | None:
+        """When the write requested at a time was completed, in digits; None when it was not."""
+        for instant in self.timeline.write_instants().completed():
+            if instant.time == time:
+                version, zone = self.config.version, self.config.timezone
+                return active.completion_time(self.storage, version, zone, instant)
+        return None
+
     def _resolve(self, timeline: Timeline, as_of: str | None) -> AvroSchema | None:
         return resolve_schema(
             self.storage, self.config, timeline, lambda: self.latest_base_files(as_of=as_of)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pyhudi.config.table import TimelineZone
 from pyhudi.config.versions import TableVersion
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import layout
+from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Instant
 from pyhudi.timeline.timeline import Timeline
 
@@ -38,6 +40,20 @@ def read_state(storage: Storage, version: TableVersion, instant: Instant) -> byt
         MissingFileError: the instant never had this state, or was rolled back or archived.
     """
     return storage.read(layout.path(instant, version))
+
+
+def completion_time(
+    storage: Storage, version: TableVersion, zone: TimelineZone, instant: Instant
+) -> str | None:
+    """When an instant was completed, as an instant time; None when it is not.
+
+    Source: HoodieInstant, Hudi 0.15: in layout 1 the completed file's modification time tells
+    ("state transition time"), in layout 2 its name.
+    """
+    if instant.completion_time is not None:
+        return instant.completion_time
+    status = storage.status(layout.path(instant, version))
+    return None if status is None else instant_time(status.modified_ms, zone)
 
 
 def remove(storage: Storage, version: TableVersion, instant: Instant) -> None:

@@ -11,10 +11,9 @@ import logging
 import os
 import socket
 import threading
-from types import TracebackType
 
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import StorageError
+from pyhudi.errors import MissingFileError, StorageError
 from pyhudi.storage.storage import Storage
 
 _FOLDER = ".hoodie/.heartbeat"
@@ -22,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Keeps one instant's heartbeat fresh from a thread, between entering and leaving.
+    """Keeps the heartbeat of an instant that is signed fresh from a thread, until it is left.
 
     The file's text names host and process, which Hudi leaves empty and does not read: a writer
     that died on this very machine is known to be dead at once.
@@ -35,16 +34,10 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
 
     def __enter__(self) -> Heartbeat:
-        self._write()
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._ended.set()
         self._thread.join()
         try:
@@ -65,8 +58,17 @@ class Heartbeat:
 
 
 def sign(storage: Storage, instant: str) -> None:
-    """Give an instant that is about to be requested its first sign of life."""
-    storage.put(_path(instant), _owner())
+    """Give an instant that is about to be requested its first sign of life.
+
+    Raises:
+        AlreadyExistsError: another writer has signed that instant.
+    """
+    storage.create(_path(instant), _owner())
+
+
+def signed_instants(storage: Storage) -> tuple[str, ...]:
+    """The instants that have a heartbeat, fresh or not."""
+    return tuple(found.name for found in storage.list(_FOLDER) if not found.name.startswith("."))
 
 
 def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatConfig) -> bool:
@@ -78,8 +80,13 @@ def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatCo
     status = storage.status(_path(instant))
     if status is None:
         return False
-    expired = now_ms - status.modified_ms > config.interval_ms * config.tolerable_misses
-    return not expired and not _died_here(storage.read(_path(instant)))
+    if now_ms - status.modified_ms > config.interval_ms * config.tolerable_misses:
+        return False
+    try:
+        return not _died_here(storage.read(_path(instant)))
+    except MissingFileError:
+        # The writer ended in this very moment.
+        return False
 
 
 def _died_here(text: bytes) -> bool:

@@ -15,7 +15,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import HeartbeatConfig
@@ -24,7 +23,7 @@ from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active, layout
 from pyhudi.timeline.clock import Clock, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.heartbeat import Heartbeat, is_alive, sign
+from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign
 from pyhudi.transaction.markers import delete_markers, delete_strays
 
 _DRAWS = 100
@@ -63,23 +62,20 @@ class Transaction:
 
     def __enter__(self) -> Transaction:
         writer = self._writer
-        self.instant = self._request()
+        self._request()
         self._heartbeat = Heartbeat(writer.storage, self.instant, writer.heartbeat)
         self._heartbeat.__enter__()
         try:
             self._yield_to_rivals()
         except BaseException:
-            active.remove(writer.storage, writer.config.version, self._pending(State.REQUESTED))
-            self._heartbeat.__exit__(None, None, None)
+            try:
+                self._step_back()
+            finally:
+                self._heartbeat.__exit__(None, None, None)
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             if not self._is_complete:
                 self._undo()
@@ -134,23 +130,54 @@ class Transaction:
     def _pending(self, state: State) -> Instant:
         return Instant(time=self.instant, action=self._action, state=state)
 
-    def _request(self) -> str:
+    def _request(self) -> None:
         writer = self._writer
         for _ in range(_DRAWS):
-            timeline = active.load(writer.storage, writer.config.version)
-            drawn = next_instant_time(writer.clock, writer.config.timezone, timeline.latest_time)
-            # Signed before it is requested: an instant without a heartbeat counts as dead.
-            sign(writer.storage, drawn)
-            requested = Instant(time=drawn, action=self._action, state=State.REQUESTED)
-            try:
-                active.write_state(writer.storage, writer.config.version, requested, b"")
-            except AlreadyExistsError:
-                continue
-            return drawn
+            latest = active.load(writer.storage, writer.config.version).latest_time or ""
+            after = max(latest, self.instant) or None
+            self.instant = next_instant_time(writer.clock, writer.config.timezone, after)
+            if self._claim():
+                return
         raise ConflictError(
             f"no free instant time after {_DRAWS} tries; other writers are very busy, retry",
             where=writer.storage.uri,
         )
+
+    def _claim(self) -> bool:
+        """Request the instant; False when another writer has it."""
+        writer = self._writer
+        try:
+            # Signed before it is requested: an instant without a heartbeat counts as dead.
+            sign(writer.storage, self.instant)
+        except AlreadyExistsError:
+            return False
+        except StorageError:
+            self._unsign()
+            raise
+        requested = self._pending(State.REQUESTED)
+        try:
+            active.write_state(writer.storage, writer.config.version, requested, b"")
+        except AlreadyExistsError:
+            self._unsign()
+            return False
+        except StorageError:
+            self._step_back()
+            self._unsign()
+            raise
+        return True
+
+    def _step_back(self) -> None:
+        writer = self._writer
+        try:
+            active.remove(writer.storage, writer.config.version, self._pending(State.REQUESTED))
+        except StorageError as failure:
+            _log.warning("instant %s is left for the next writer: %s", self.instant, failure)
+
+    def _unsign(self) -> None:
+        try:
+            forget(self._writer.storage, self.instant)
+        except StorageError as failure:
+            _log.warning("the heartbeat stays behind until it expires: %s", failure)
 
     def _yield_to_rivals(self) -> None:
         """Step back when another live writer is pending.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from types import TracebackType
 
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.errors import InvariantError
 from pyhudi.write.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteJob
@@ -39,12 +37,7 @@ class FileGroupWriter:
     def __enter__(self) -> FileGroupWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self._finish()
         elif self._handle is not None:
@@ -77,8 +70,6 @@ class FileGroupWriter:
             return
         handle, self._handle = self._handle, None
         handle.__exit__(None, None, None)
-        if handle.stat is None:
-            raise InvariantError(f"{handle.path} was closed without statistics")
         self.stats.append(handle.stat)
 
 
@@ -102,14 +93,9 @@ class PartitionedWriter:
     def __enter__(self) -> PartitionedWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         while self._open:
-            self._close(self._open.popitem(last=False)[1], kind, error, trace)
+            self._close(self._open.popitem(last=False)[1], error)
 
     def write(self, partition: str, rows: pa.Table) -> None:
         """Write rows of one partition.
@@ -119,7 +105,7 @@ class PartitionedWriter:
         writer = self._open.get(partition)
         if writer is None:
             if len(self._open) >= MOST_OPEN:
-                self._close(self._open.popitem(last=False)[1], None, None, None)
+                self._close(self._open.popitem(last=False)[1], None)
             writer = FileGroupWriter(
                 self._job, self._task, partition=partition, file_id_prefix=self._new_prefix()
             )
@@ -127,14 +113,8 @@ class PartitionedWriter:
         self._open.move_to_end(partition)
         writer.write(rows)
 
-    def _close(
-        self,
-        writer: FileGroupWriter,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        writer.__exit__(kind, error, trace)
+    def _close(self, writer: FileGroupWriter, error: BaseException | None) -> None:
+        writer.__exit__(type(error), error, None)
         self.stats.extend(writer.stats)
 
 

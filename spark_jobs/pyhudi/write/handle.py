@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomFilter
 from pyhudi.basefile.parquet import BaseFileWriter
+from pyhudi.errors import InvariantError
 from pyhudi.filegroup.names import base_file_name
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.schema.metafields import (
@@ -66,7 +66,7 @@ class BaseFileHandle:
         self.name = base_file_name(file_id, task.write_token, job.instant)
         self.path = f"{partition}/{self.name}" if partition else self.name
         self.counts = RowCounts()
-        self.stat: WriteStat | None = None
+        self._stat: WriteStat | None = None
         self._started = time.perf_counter()
         self._rows_made = 0
 
@@ -86,19 +86,21 @@ class BaseFileHandle:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             with suppress(OSError, pa.ArrowException):
                 self._writer.abandon()
             self._job.storage.delete(self.path)
             return
         self._writer.close()
-        self.stat = self._statistics()
+        self._stat = self._statistics()
+
+    @property
+    def stat(self) -> WriteStat:
+        """What became of the file, once it is finished."""
+        if self._stat is None:
+            raise InvariantError(f"{self.path} has no statistics before it is finished")
+        return self._stat
 
     @property
     def size_bytes(self) -> int:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.parquet import BaseFileReader
-from pyhudi.errors import InvariantError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.merge.batches import incoming_wins
 from pyhudi.schema.evolution import reconcile
@@ -53,8 +52,6 @@ def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table
                 else:
                     _merge_batch(job, handle, old, incoming, seen)
             _write_inserts(handle, incoming, seen)
-    if handle.stat is None:
-        raise InvariantError(f"{handle.path} was closed without statistics")
     return handle.stat
 
 

@@ -1,0 +1,118 @@
+"""A recovery that fails, or dies, at any of its calls: the next one goes on from there."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyhudi.errors import HudiError
+from pyhudi.services.rollback import recover
+from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
+from tests.support.memory import MemoryStorage
+from tests.support.plain_write import (
+    Rows,
+    clock_at,
+    leftovers,
+    new_table,
+    outcome,
+    read_rows,
+    upsert,
+    writer_on,
+)
+
+OLD: Rows = {("x", "a"): (1, "old"), ("y", "c"): (1, "old")}
+BATCH: Rows = {("x", "a"): (2, "new"), ("z", "e"): (2, "new")}
+NEXT: Rows = {("x", "b"): (3, "next")}
+
+
+def killed_at(at: int) -> MemoryStorage:
+    """A table whose second writer died before its call of that number."""
+    storage = new_table()
+    upsert(storage, OLD, clock_at())
+    raised = outcome(
+        lambda: upsert(FaultyStorage(storage, Faults(Fault.DEATH, at)), BATCH, clock_at())
+    )
+    assert isinstance(raised, Killed)
+    bury(storage)
+    return storage
+
+
+def commit_point() -> int:
+    """The number of the call that makes the completed instant appear."""
+    storage = new_table()
+    upsert(storage, OLD, clock_at())
+    at = 1
+    while True:
+        copied = storage.copy()
+        dying = FaultyStorage(copied, Faults(Fault.DEATH, at))
+        outcome(lambda dying=dying: upsert(dying, BATCH, clock_at()))
+        if len([path for path in copied.files if path.endswith(".commit")]) == 2:
+            return at - 1
+        at += 1
+
+
+@pytest.fixture(scope="module")
+def killed() -> MemoryStorage:
+    """Everything of the write is there but its completed instant."""
+    storage = killed_at(commit_point())
+    assert len([path for path in storage.files if path.endswith(".parquet")]) == 4
+    return storage
+
+
+def recover_on(storage: MemoryStorage, faults: Faults) -> None:
+    recover(writer_on(FaultyStorage(storage, faults), clock_at()))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Fault if kind is not Fault.NONE])
+def test_a_recovery_that_stops_anywhere_is_finished_by_the_next(
+    killed: MemoryStorage, kind: Fault
+) -> None:
+    whole = Faults()
+    recover_on(killed.copy(), whole)
+    assert whole.calls > 15
+    for at in range(1, whole.calls + 1):
+        storage = killed.copy()
+        raised = outcome(lambda at=at, storage=storage: recover_on(storage, Faults(kind, at)))
+        assert raised is None or isinstance(raised, (HudiError, Killed)), at
+        assert read_rows(storage) == OLD, at
+        recover_on(storage, Faults())
+        assert leftovers(storage) == [], (kind, at)
+        assert read_rows(storage) == OLD, at
+        upsert(storage, NEXT, clock_at())
+        assert read_rows(storage) == {**OLD, **NEXT}, at
+
+
+def test_a_recovery_that_dies_twice_is_finished_by_the_third(killed: MemoryStorage) -> None:
+    for first in range(1, 30, 3):
+        once = killed.copy()
+        outcome(lambda at=first, storage=once: recover_on(storage, Faults(Fault.DEATH, at)))
+        for second in range(1, 30, 2):
+            storage = once.copy()
+            faults = Faults(Fault.DEATH, second)
+            outcome(lambda faults=faults, storage=storage: recover_on(storage, faults))
+            recover_on(storage, Faults())
+            assert leftovers(storage) == [], (first, second)
+            assert read_rows(storage) == OLD
+
+
+def test_recovery_undoes_a_write_wherever_it_died() -> None:
+    for at in range(1, commit_point() + 1):
+        storage = killed_at(at)
+        recover_on(storage, Faults())
+        assert leftovers(storage) == [], at
+        assert read_rows(storage) == OLD, at
+
+
+def test_a_full_disk_gives_way_to_the_rollback_of_what_filled_it(killed: MemoryStorage) -> None:
+    """The plan is written once the files of the failed write are gone."""
+    storage = killed.copy()
+    size = sum(map(len, storage.files.values()))
+
+    class Full(FaultyStorage):
+        def create(self, path: str, data: bytes) -> None:
+            if sum(map(len, self.inner.files.values())) + len(data) > size:
+                self.faults.kind, self.faults.at = Fault.ERROR, self.faults.calls + 1
+            super().create(path, data)
+
+    recover(writer_on(Full(storage, Faults()), clock_at()))
+    assert leftovers(storage) == []
+    assert read_rows(storage) == OLD

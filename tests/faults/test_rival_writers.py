@@ -1,0 +1,120 @@
+"""Two writers that begin at once: one goes on, or none; never both, and nobody loses a row."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from functools import partial
+
+import pytest
+
+from pyhudi.config.versions import TableVersion
+from pyhudi.errors import ConflictError
+from pyhudi.services.rollback import recover
+from pyhudi.timeline import active
+from pyhudi.timeline.clock import FakeClock
+from pyhudi.timeline.instant import Action
+from pyhudi.transaction import transaction as module
+from pyhudi.transaction.transaction import Transaction
+from tests.support.memory import MemoryStorage
+from tests.support.plain_write import (
+    NOW_MS,
+    Rows,
+    clock_at,
+    leftovers,
+    new_table,
+    read_rows,
+    upsert,
+    writer_on,
+)
+from tests.support.schedule import TurnStorage, run_in_turns
+
+OLD: Rows = {("x", "a"): (1, "old")}
+RIVALS: tuple[Rows, Rows] = ({("x", "a"): (2, "first")}, {("x", "a"): (2, "second")})
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threads take turns by call; a pause between two calls only makes the tests slow."""
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+
+
+def every_order(calls: int) -> list[tuple[int, ...]]:
+    return list(itertools.product((0, 1), repeat=calls))
+
+
+class Beginner:
+    """Begins a write and stays in it, until both have begun or given up."""
+
+    def __init__(self, clock: FakeClock, *, recovers: bool) -> None:
+        self.clock, self.recovers = clock, recovers
+        self.instant: str | None = None
+
+    def __call__(self, storage: TurnStorage) -> None:
+        writer = writer_on(storage, self.clock)
+        if self.recovers:
+            recover(writer)
+        entered = Transaction(writer, Action.COMMIT)
+        entered.__enter__()
+        entered._heartbeat._ended.set()
+        self.instant = entered.instant
+
+
+@pytest.mark.parametrize("step_ms", [0, 1], ids=["one_clock_that_stands", "a_clock_that_goes_on"])
+def test_of_two_that_begin_at_once_at_most_one_goes_on(step_ms: int) -> None:
+    survivors = []
+    for order in every_order(10):
+        storage, clock = MemoryStorage(now_ms=NOW_MS), FakeClock(NOW_MS, step_ms=step_ms)
+        rivals = [Beginner(clock, recovers=False), Beginner(clock, recovers=False)]
+        check_beginners(storage, rivals, run_in_turns(storage, order, *rivals), order)
+        survivors.append(sum(rival.instant is not None for rival in rivals))
+    assert survivors.count(1) > len(survivors) // 2
+
+
+def test_recovering_first_takes_nothing_from_a_rival_that_lives() -> None:
+    chooser = random.Random(7)
+    for _ in range(1500):
+        order = [chooser.randrange(2) for _ in range(40)]
+        storage, clock = MemoryStorage(now_ms=NOW_MS), FakeClock(NOW_MS, step_ms=1)
+        rivals = [Beginner(clock, recovers=True), Beginner(clock, recovers=True)]
+        check_beginners(storage, rivals, run_in_turns(storage, order, *rivals), order)
+
+
+def check_beginners(
+    storage: MemoryStorage,
+    rivals: list[Beginner],
+    raised: list[BaseException | None],
+    order: object,
+) -> None:
+    going_on = [rival.instant for rival in rivals if rival.instant is not None]
+    assert len(going_on) <= 1, order
+    assert all(error is None or isinstance(error, ConflictError) for error in raised), (
+        raised,
+        order,
+    )
+    pending = active.load(storage, TableVersion.SIX).pending_writes()
+    assert [instant.time for instant in pending] == going_on, order
+    assert storage.below(".hoodie/.heartbeat") == [
+        f".hoodie/.heartbeat/{instant}" for instant in going_on
+    ], order
+
+
+def test_of_two_whole_writes_each_lands_whole_or_is_told_so() -> None:
+    written = new_table()
+    upsert(written, OLD, clock_at())
+    chooser = random.Random(11)
+    landed = []
+    for _ in range(60):
+        burst = chooser.choice([1, 4, 15])
+        order = [who for _ in range(150 // burst) for who in [chooser.randrange(2)] * burst]
+        storage, clock = written.copy(), clock_at(NOW_MS + 10_000)
+        storage.now_ms = NOW_MS + 10_000
+        bodies = [partial(upsert, rows=rows, clock=clock) for rows in RIVALS]
+        raised = run_in_turns(storage, order, *bodies)
+        assert all(error is None or isinstance(error, ConflictError) for error in raised), raised
+        winners = [rows for rows, error in zip(RIVALS, raised, strict=True) if error is None]
+        assert read_rows(storage) in (winners or [OLD])
+        upsert(storage, {("y", "n"): (3, "next")}, clock)
+        assert leftovers(storage) == []
+        landed.append(len(winners))
+    assert landed.count(1) > 10
