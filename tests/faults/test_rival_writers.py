@@ -21,10 +21,12 @@ from tests.support.plain_write import (
     NOW_MS,
     Rows,
     clock_at,
+    finish,
     leftovers,
     new_table,
     read_rows,
     upsert,
+    write_rows,
     writer_on,
 )
 from tests.support.schedule import TurnStorage, run_in_turns
@@ -60,10 +62,13 @@ class Beginner:
         self.instant = entered.instant
 
 
-@pytest.mark.parametrize("step_ms", [0, 1], ids=["one_clock_that_stands", "a_clock_that_goes_on"])
-def test_of_two_that_begin_at_once_at_most_one_goes_on(step_ms: int) -> None:
+@pytest.mark.parametrize(
+    ("step_ms", "calls"),
+    [pytest.param(0, 9, id="a_clock_that_stands"), pytest.param(1, 11, id="one_that_goes_on")],
+)
+def test_of_two_that_begin_at_once_at_most_one_goes_on(step_ms: int, calls: int) -> None:
     survivors = []
-    for order in every_order(10):
+    for order in every_order(calls):
         storage, clock = MemoryStorage(now_ms=NOW_MS), FakeClock(NOW_MS, step_ms=step_ms)
         rivals = [Beginner(clock, recovers=False), Beginner(clock, recovers=False)]
         check_beginners(storage, rivals, run_in_turns(storage, order, *rivals), order)
@@ -118,3 +123,24 @@ def test_of_two_whole_writes_each_lands_whole_or_is_told_so() -> None:
         assert leftovers(storage) == []
         landed.append(len(winners))
     assert landed.count(1) > 10
+
+
+def test_a_writer_that_was_taken_for_dead_cannot_commit() -> None:
+    """It was suspended for longer than heartbeats may be missed, and woke up."""
+    storage, clock = new_table(), clock_at()
+    upsert(storage, OLD, clock)
+    with pytest.raises(ConflictError, match="was rolled back by another writer"):
+        suspended(storage, clock)
+    assert read_rows(storage) == RIVALS[1]
+    upsert(storage, {("y", "n"): (3, "next")}, clock)
+    assert leftovers(storage) == []
+    assert read_rows(storage) == {**RIVALS[1], ("y", "n"): (3, "next")}
+
+
+def suspended(storage: MemoryStorage, clock: FakeClock) -> None:
+    with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
+        write_rows(storage, RIVALS[0], transaction.instant)
+        clock.advance(120_001)
+        storage.now_ms = clock.now_ms()
+        upsert(storage, RIVALS[1], clock)
+        finish(transaction, write_rows(storage, RIVALS[0], transaction.instant, attempt=1))

@@ -298,3 +298,16 @@ def test_a_commit_that_carries_the_key_is_not_made_twice(spark: SparkSession, ta
     assert tree(table) == before
     said = commit_of(table, first.instant)["extraMetadata"]
     assert said["pyhudi.idempotency.key"] == "run-7"
+
+
+def test_rows_keep_their_order_of_arrival_however_many_pieces_they_make(
+    spark: SparkSession, table: Path
+) -> None:
+    count, filler = 20_000, "x" * 300
+    rows = [(f"k{n:05d}", "p", 1, f"{turn}{filler}") for turn in "123" for n in range(count)]
+    write(spark, table, orders(*rows))
+    batch = orders(*rows[: count // 2], *((key, part, ts, "last") for key, part, ts, _ in rows))
+    result = write(spark, table, batch)
+    assert (result.records["updated"], result.records["inserted"]) == (count, 0)
+    found = pyhudi.read_table(table, columns=["value"]).column(0)
+    assert Counter(found.to_pylist()) == {"last": count}

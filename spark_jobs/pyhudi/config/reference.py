@@ -34,9 +34,9 @@ Made by `python -m pyhudi.config.reference > docs/options.md`; not to be edited 
 
 Options have Hudi's own keys. Whoever writes gives them to `pyhudi.spark.write`, to the job with
 `--hoodie-conf key=value` or `--props file`, or to the operator as `hoodie_conf`; for the commonest
-the job has flags (`spark_jobs/upsert.py --help`). What an existing table knows of itself, such as its record key,
-need not be said again, and must not be contradicted. A value that is not allowed is an error that
-names the key.
+the job has flags (`spark_jobs/upsert.py --help`). What an existing table knows of itself, such as
+its record key, need not be said again, and must not be contradicted. A value that is not allowed is
+an error that names the key.
 
 *Since* is the first Hudi release that has the key, 0.14 for all that are as old as table version 6
 or older; *pyhudi* is one of ours.

@@ -26,7 +26,13 @@ from pyhudi.actions.rollback import (
     RollbackRequest,
 )
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import AlreadyExistsError, ConflictError, InvariantError, StorageError
+from pyhudi.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvariantError,
+    MissingFileError,
+    StorageError,
+)
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active
@@ -222,7 +228,10 @@ def _was_undone(storage: Storage, config: TableConfig, timeline: Timeline, insta
     for found in timeline:
         if found.action is Action.ROLLBACK:
             requested = Instant(time=found.time, action=found.action, state=State.REQUESTED)
-            data = active.read_state(storage, config.version, requested)
+            try:
+                data = active.read_state(storage, config.version, requested)
+            except MissingFileError:
+                continue
             if RollbackPlan.from_bytes(data, where=found.time).instant.time == instant:
                 return True
     return False

@@ -7,15 +7,34 @@ workers use it for Arrow batches. The engine needs pyarrow alone, so it makes th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyspark
 from pyspark.rdd import PythonEvalType
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.udf import UserDefinedFunction
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+@contextmanager
+def few_rows_a_batch(spark: SparkSession) -> Iterator[None]:
+    """Let Spark hand rows that are pieces of megabytes to Python a few at a time.
+
+    It fills a batch by the number of its rows, and with the usual thousands of pieces a batch would
+    outgrow what Arrow can address. What runs within the context is planned with the small number.
+    """
+    before = spark.conf.get(_BATCH_ROWS)
+    spark.conf.set(_BATCH_ROWS, "16")
+    try:
+        yield
+    finally:
+        spark.conf.set(_BATCH_ROWS, str(before))
 
 
 def map_in_arrow(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -> DataFrame:

@@ -25,8 +25,10 @@ from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.spark.pieces import keyed_schema, rechunk, record_batch, this_task, to_bytes
 from pyhudi.spark.source import Rows
 
-PIECE_ROWS = 131_072
-PIECE_BYTES = 32 << 20
+CHUNK_ROWS = 262_144
+CHUNK_BYTES = 32 << 20
+# The JVM holds pieces as single byte arrays, and many large ones fragment its heap.
+PIECE_BYTES = 2 << 20
 _TASK_SHIFT = 32
 
 PIECE_SCHEMA = pa.schema(
@@ -110,8 +112,8 @@ class StagedBatch:
 def stage(rows: Rows, keying: Keying) -> StagedBatch:
     """Read the source once, key it, cut it into pieces of one partition each, and keep them.
 
-    Guarantees: a piece holds at most ``PIECE_ROWS`` rows or ``PIECE_BYTES`` bytes and keeps the
-        order of the source; piece ids rise with the task and within it.
+    Guarantees: a piece holds about ``PIECE_BYTES`` at most and keeps the order of the source; piece
+        ids rise with the task and within it. Spark keeps the pieces on disk, not in its heap.
     Raises: what ``Keying.key_rows`` raises, found before anything is written.
     """
 
@@ -123,7 +125,7 @@ def stage(rows: Rows, keying: Keying) -> StagedBatch:
             nothing: list[Sequence[object]] = [[None]] * (len(PIECE_SCHEMA) - 1)
             yield _one_row([*nothing, [problem_of(error)]])
 
-    frame = rows.map_batches(cut, PIECE_SCHEMA).persist(StorageLevel.MEMORY_AND_DISK)
+    frame = rows.map_batches(cut, PIECE_SCHEMA).persist(StorageLevel.DISK_ONLY)
     found = frame.select("partition_path", "piece_id", "count_rows", "problem").collect()
     problems = sorted(row.problem for row in found if row.problem is not None)
     if problems:
@@ -151,11 +153,13 @@ def _cut(
     batches: Iterator[pa.RecordBatch], keying: Keying, first_id: int
 ) -> Iterator[pa.RecordBatch]:
     piece_id = first_id
-    for batch in rechunk(batches, rows=PIECE_ROWS, size_bytes=PIECE_BYTES):
+    for batch in rechunk(batches, rows=CHUNK_ROWS, size_bytes=CHUNK_BYTES):
         rows, paths = keying.key_rows(batch)
         for path, part in split_by_path(rows, paths):
-            yield _piece(path, piece_id, part)
-            piece_id += 1
+            step = max(1, part.num_rows * PIECE_BYTES // max(1, part.nbytes))
+            for start in range(0, part.num_rows, step):
+                yield _piece(path, piece_id, part.slice(start, step))
+                piece_id += 1
 
 
 def split_by_path(rows: pa.Table, paths: pa.StringArray) -> Iterator[tuple[str, pa.Table]]:

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import CHUNK_ROWS, Hit, KeyPiece, find_keys
 from pyhudi.keys.murmur import partition_salts
-from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
+from pyhudi.spark.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
 from pyhudi.spark.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch
 from pyhudi.spark.staging import PieceInfo, StagedBatch
 from pyhudi.storage.storage import Storage
@@ -97,11 +97,13 @@ def tag(staged: StagedBatch, files: Sequence[BaseFile], storage: Storage) -> Tag
         return untagged(files)
     look = _lookup(tuple(files), tasks, storage)
     hits = map_in_arrow(_deliver(staged, tasks), look, HIT_SCHEMA)
-    hits = hits.persist(StorageLevel.MEMORY_AND_DISK)
+    hits = hits.persist(StorageLevel.DISK_ONLY)
     updates: dict[int, int] = defaultdict(int)
     hit_rows: dict[int, int] = defaultdict(int)
     hit_files: dict[int, int] = defaultdict(int)
-    for row in hits.select("hit_piece", "file", "count_rows").collect():
+    with few_rows_a_batch(hits.sparkSession):
+        found = hits.select("hit_piece", "file", "count_rows").collect()
+    for row in found:
         updates[row.file] += row.count_rows
         hit_rows[row.hit_piece] += row.count_rows
         hit_files[row.hit_piece] += 1

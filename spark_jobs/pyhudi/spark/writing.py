@@ -19,7 +19,7 @@ from pyhudi.errors import InvariantError
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.spark.arrow_map import BatchFunction, map_in_arrow
+from pyhudi.spark.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
 from pyhudi.spark.pieces import buffers, from_bytes, record_batch, this_task, to_bytes
 from pyhudi.spark.staging import StagedBatch, split_by
 from pyhudi.spark.tagging import TaggedBatch, positions_of
@@ -73,7 +73,8 @@ def write_buckets(
     routed = map_in_arrow(_with_hits(staged, tagged), _route(routing), ROUTED_SCHEMA)
     delivered = routed.repartition(count, "salt")
     written = map_in_arrow(delivered, _write(plan.buckets, job, schema), STAT_SCHEMA)
-    return stats_of(written)
+    with few_rows_a_batch(written.sparkSession):
+        return stats_of(written)
 
 
 def stats_of(written: DataFrame) -> list[WriteStat]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.json_text import pretty
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import IDEMPOTENCY_KEY
 from pyhudi.storage.storage import Storage
@@ -32,8 +33,8 @@ def find_landed(
     """
     for instant in reversed(timeline.write_instants().completed().instants):
         data = active.read_state(storage, version, instant)
-        # A key is a hash or an id: no search for its bytes is spared by parsing first.
-        if key.encode() not in data:
+        # Metadata can be large; most of it need not be parsed to see that the key is not in it.
+        if pretty(key).encode() not in data:
             continue
         metadata = CommitMetadata.from_bytes(data, where=instant.time)
         if metadata.extra_metadata.get(STAMP) == key:

@@ -29,10 +29,16 @@ class IncomingRows:
     is_delete: npt.NDArray[np.bool_] | None
 
     @classmethod
-    def gather(cls, rows: pa.Table, job: WriteJob) -> IncomingRows:
-        """Collect the rows of one file group, one a key where the operation combines them."""
-        if job.combine_batch and rows.num_rows > 1:
-            has_order = job.ordering_field is not None and not job.is_deleting
+    def gather(cls, rows: pa.Table, job: WriteJob, *, is_lookup: bool = False) -> IncomingRows:
+        """Collect the rows of one file group, one a key where the operation combines them.
+
+        For a lookup by key there is one a key in any case: the last, where nothing combines them.
+
+        Source: HoodieMergeHandle.init, Hudi 0.15 (a map by record key).
+        """
+        if (job.combine_batch or is_lookup) and rows.num_rows > 1:
+            is_ordered = job.combine_batch and not job.is_deleting
+            has_order = job.ordering_field is not None and is_ordered
             ordering = rows.column(job.ordering_field) if has_order else None
             positions = surviving_positions(rows.column(RECORD_KEY), ordering)
             if positions is not None:

@@ -33,7 +33,7 @@ def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table
         is bounded by the incoming rows and a few batches.
     Source: HoodieMergeHandle, HoodieConcatHandle, Hudi 0.15 and 1.1.
     """
-    incoming = IncomingRows.gather(rows, job)
+    incoming = IncomingRows.gather(rows, job, is_lookup=not job.is_concatenating)
     seen = np.zeros(incoming.rows.num_rows, dtype=bool)
     with job.storage.open_input(base.path) as source:
         reader = BaseFileReader(source, name=job.storage.absolute(base.path))

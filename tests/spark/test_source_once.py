@@ -1,0 +1,35 @@
+"""The rows to write are asked for once, whatever becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import pyhudi.spark
+from tests.support.orders import OPTIONS, frame, many, rows_of, write
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "delete"])
+def test_the_source_is_read_once(spark: SparkSession, tmp_path: Path, operation: str) -> None:
+    """A second reading could give other rows than those that were looked up."""
+    table = tmp_path / "table"
+    write(spark, table, many(range(10), 1, "old"))
+    read = spark.sparkContext.accumulator(0)
+
+    def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            read.add(batch.num_rows)
+            yield batch
+
+    rows = frame(spark, many(range(5, 15), 2, "new"), tmp_path)
+    options = {**OPTIONS, "hoodie.datasource.write.operation": operation}
+    result = pyhudi.spark.write(rows.mapInArrow(counted, rows.schema), table, options=options)
+    assert result.status == "committed"
+    assert read.value == 10
+    assert len(rows_of(table)) == {"upsert": 15, "delete": 5}.get(operation, 20)

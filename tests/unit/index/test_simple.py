@@ -1,0 +1,70 @@
+"""The lookup of keys in a file, held against sets of keys."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyhudi.errors import CorruptTableError
+from pyhudi.index.simple import KeyPiece, find_keys
+from pyhudi.write.create import create_files
+from tests.support.golden import golden_table
+from tests.support.memory import MemoryStorage
+from tests.support.plain_write import incoming, job_on, task
+
+KEYS = st.text(alphabet=["a", "b", "é", "中", "\uffff", "\U0001f600", "0"], min_size=1, max_size=3)
+
+
+def piece(piece_id: int, keys: list[str]) -> KeyPiece:
+    array = pa.array(keys, pa.string())
+    return KeyPiece(piece_id=piece_id, keys=array, min_key=min(keys), max_key=max(keys))
+
+
+def file_of(storage: MemoryStorage, keys: set[str]) -> str:
+    rows = incoming(dict.fromkeys(sorted(keys), (0, "")))
+    job = job_on(storage, "20260102030405678")
+    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=rows)
+    return stat.path or ""
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sets(KEYS, min_size=1), st.lists(st.lists(KEYS, min_size=1), min_size=1, max_size=4))
+def test_every_row_of_a_stored_key_is_hit_and_no_other(stored, batches):
+    storage = MemoryStorage()
+    path = file_of(storage, stored)
+    pieces = [piece(7 * number, keys) for number, keys in enumerate(batches)]
+    found = {hit.piece_id: hit.positions.tolist() for hit in find_keys(storage, path, pieces)}
+    expected = {
+        7 * number: [at for at, key in enumerate(keys) if key in stored]
+        for number, keys in enumerate(batches)
+    }
+    assert found == {number: positions for number, positions in expected.items() if positions}
+
+
+def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
+    """Of such a file not even the key column is read: here it cannot be."""
+    storage = MemoryStorage()
+    path = file_of(storage, {f"m{number}" for number in range(50)})
+    whole = storage.files[path]
+    footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
+    storage.put(path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:])
+    assert list(find_keys(storage, path, [piece(0, ["a", "b"]), piece(1, ["x"])])) == []
+    with pytest.raises(OSError, match="page header"):
+        list(find_keys(storage, path, [piece(0, ["m1"])]))
+
+
+def test_keys_of_hudis_files_are_found():
+    (path, *_) = sorted(golden_table("v6_cow_basic").rglob("*.parquet"))
+    keys = pq.read_table(path, columns=["_hoodie_record_key"]).column(0).to_pylist()
+    storage = MemoryStorage({"f.parquet": path.read_bytes()})
+    (hit,) = find_keys(storage, "f.parquet", [piece(1, ["nothing", *keys, "zzz", keys[0]])])
+    assert hit.positions.tolist() == [*range(1, len(keys) + 1), len(keys) + 2]
+
+
+def test_a_file_that_cannot_be_read_is_named():
+    storage = MemoryStorage({"p/f.parquet": b"no parquet file"})
+    with pytest.raises(CorruptTableError, match=r"p/f\.parquet"):
+        list(find_keys(storage, "p/f.parquet", [piece(0, ["a"])]))

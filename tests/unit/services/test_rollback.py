@@ -1,0 +1,179 @@
+"""What a rollback plans and does, on our tables and on those of Hudi."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import pyhudi
+from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
+from pyhudi.config.versions import TableVersion
+from pyhudi.config.write import HeartbeatConfig
+from pyhudi.errors import ConflictError, InvariantError
+from pyhudi.services.rollback import plan_rollback, recover, roll_back
+from pyhudi.storage.storage import Storage
+from pyhudi.table.table import open_table
+from pyhudi.timeline import active
+from pyhudi.timeline.clock import SystemClock
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.transaction import Transaction, Writer
+from tests.support.faulty import Fault, Faults, FaultyStorage, bury
+from tests.support.golden import expected_rows, golden_copy, row_texts
+from tests.support.plain_write import (
+    CONFIG,
+    Rows,
+    clock_at,
+    leftovers,
+    new_table,
+    outcome,
+    read_rows,
+    upsert,
+    write_rows,
+    writer_on,
+)
+from tests.support.tree import data_files
+
+OLD: Rows = {("x", "a"): (1, "old")}
+BATCH: Rows = {("x", "a"): (2, "new"), ("z", "e"): (2, "new")}
+DEAD = "20261121105246167"
+
+
+def test_the_plan_names_the_files_of_the_markers():
+    storage = new_table()
+    upsert(storage, OLD, clock_at())
+    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
+        written = {stat.path for stat in write_rows(storage, BATCH, transaction.instant)}
+        pending = Instant(time=transaction.instant, action=Action.COMMIT, state=State.INFLIGHT)
+        by_markers = plan_rollback(storage, pending)
+        storage.delete_dir(".hoodie/.temp")
+        by_listing = plan_rollback(storage, pending)
+    assert by_markers == by_listing
+    planned = {file for request in by_markers.requests for file in request.files_to_delete}
+    assert planned == {storage.absolute(path or "") for path in written}
+    assert [request.partition for request in by_markers.requests] == ["x", "z"]
+    assert by_markers.instant.time == transaction.instant
+
+
+def test_the_rollback_tells_what_it_deleted():
+    storage = new_table()
+    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
+        paths = [stat.path for stat in write_rows(storage, BATCH, transaction.instant)]
+    (done,) = active.load(storage, TableVersion.SIX)
+    assert (done.action, done.state) == (Action.ROLLBACK, State.COMPLETED)
+    told = RollbackMetadata.from_bytes(active.read_state(storage, TableVersion.SIX, done))
+    assert told.files_deleted == len(paths)
+    assert [instant.time for instant in told.instants] == [transaction.instant]
+    requested = Instant(time=done.time, action=Action.ROLLBACK, state=State.REQUESTED)
+    plan = RollbackPlan.from_bytes(active.read_state(storage, TableVersion.SIX, requested))
+    assert plan.instant.time == transaction.instant
+    assert leftovers(storage) == []
+
+
+def test_a_completed_write_is_not_rolled_back():
+    storage = new_table()
+    instant = upsert(storage, OLD, clock_at())
+    before = dict(storage.files)
+    with pytest.raises(InvariantError, match=instant):
+        roll_back(storage, CONFIG, clock_at(), instant)
+    roll_back(storage, CONFIG, clock_at(), "20200101000000000")
+    assert storage.files == before
+
+
+def test_recovery_waits_for_a_writer_that_lives():
+    storage, clock = new_table(), clock_at()
+    with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
+        before = dict(storage.files)
+        with pytest.raises(ConflictError, match=transaction.instant):
+            recover(writer_on(storage, clock))
+        assert storage.files == before
+        transaction.withdraw()
+
+
+def test_recovery_undoes_several_dead_writes():
+    storage, clock = new_table(), clock_at()
+    upsert(storage, OLD, clock)
+    instants = []
+    for _ in range(3):
+        dead = Transaction(writer_on(storage, clock), Action.COMMIT)
+        dead.__enter__()
+        dead._heartbeat._ended.set()
+        write_rows(storage, BATCH, dead.instant)
+        instants.append(dead.instant)
+        bury(storage)
+    assert recover(writer_on(storage, clock)) == tuple(instants)
+    assert recover(writer_on(storage, clock)) == ()
+    assert read_rows(storage) == OLD
+    assert leftovers(storage) == []
+
+
+def test_a_heartbeat_of_a_dead_writer_that_requested_nothing_is_forgotten():
+    storage = new_table()
+    storage.put(".hoodie/.heartbeat/20260101000000009", b"")
+    recover(writer_on(storage, clock_at()))
+    assert storage.below(".hoodie/.heartbeat"), "it may be about to request its instant"
+    bury(storage)
+    recover(writer_on(storage, clock_at()))
+    assert leftovers(storage) == []
+
+
+def writer_of(storage: Storage) -> Writer:
+    config, clock = open_table(storage.uri).config, SystemClock()
+    return Writer(
+        storage=storage,
+        config=config,
+        clock=clock,
+        heartbeat=HeartbeatConfig(),
+        undo=partial(roll_back, storage, config, clock),
+    )
+
+
+@pytest.mark.parametrize("by", ["markers", "listing"])
+def test_a_write_of_hudi_that_died_is_rolled_back(tmp_path: Path, by: str):
+    path = golden_copy("v6_cow_inflight", tmp_path)
+    opened = open_table(str(path))
+    if by == "listing":
+        opened.storage.delete_dir(".hoodie/.temp")
+    assert len(data_files(path, f"_{DEAD}")) == 2
+    assert recover(writer_of(opened.storage)) == (DEAD,)
+    assert data_files(path, f"_{DEAD}") == []
+    assert row_texts(pyhudi.read_table(path)) == expected_rows("v6_cow_inflight")
+    timeline = open_table(str(path)).timeline
+    assert not timeline.contains(DEAD)
+    assert [i.state for i in timeline if i.action is Action.ROLLBACK] == [State.COMPLETED]
+
+
+def test_a_pending_clustering_of_hudi_is_left_alone(tmp_path: Path):
+    path = golden_copy("v6_cow_pending_clustering", tmp_path)
+    before = open_table(str(path)).timeline
+    assert recover(writer_of(open_table(str(path)).storage)) == ()
+    assert open_table(str(path)).timeline == before
+
+
+def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
+    storage = new_table()
+    upsert(storage, OLD, clock_at())
+    dead = Transaction(writer_on(storage, clock_at()), Action.COMMIT)
+    dead.__enter__()
+    dead._heartbeat._ended.set()
+    write_rows(storage, BATCH, dead.instant)
+    bury(storage)
+    for at in range(1, 60):
+        copied = storage.copy()
+        dying = FaultyStorage(copied, Faults(Fault.DEATH, at))
+        outcome(partial(roll_back, dying, CONFIG, clock_at(), dead.instant))
+        rollbacks = [
+            instant
+            for instant in active.load(copied, TableVersion.SIX).pending()
+            if instant.action is Action.ROLLBACK
+        ]
+        recover(writer_on(copied, clock_at()))
+        for pending in rollbacks:
+            (done,) = [
+                instant
+                for instant in active.load(copied, TableVersion.SIX)
+                if instant.action is Action.ROLLBACK
+            ]
+            assert (done.time, done.state) == (pending.time, State.COMPLETED)
+        assert leftovers(copied) == []

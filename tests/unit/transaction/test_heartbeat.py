@@ -1,0 +1,102 @@
+"""Who is taken for alive."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+
+import pytest
+
+from pyhudi.config.write import HeartbeatConfig
+from pyhudi.errors import AlreadyExistsError
+from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign, signed_instants
+from tests.support.faulty import Fault, Faults, FaultyStorage, dead_pid, heartbeat_of
+from tests.support.memory import MemoryStorage
+
+INSTANT = "20260102030405678"
+PATH = f".hoodie/.heartbeat/{INSTANT}"
+CONFIG = HeartbeatConfig(interval_ms=1000, tolerable_misses=2)
+NOW = 1_767_225_600_000
+
+
+def alive(storage: MemoryStorage, after_ms: int) -> bool:
+    return is_alive(storage, INSTANT, now_ms=NOW + after_ms, config=CONFIG)
+
+
+def test_a_writer_that_signed_is_alive_until_it_missed_too_often():
+    storage = MemoryStorage(now_ms=NOW)
+    assert not alive(storage, 0)
+    sign(storage, INSTANT)
+    assert signed_instants(storage) == (INSTANT,)
+    assert [alive(storage, after) for after in (0, 2000, 2001)] == [True, True, False]
+    forget(storage, INSTANT)
+    assert not alive(storage, 0)
+    assert storage.files == {}
+
+
+def test_an_instant_is_signed_by_one_writer():
+    storage = MemoryStorage()
+    sign(storage, INSTANT)
+    with pytest.raises(AlreadyExistsError):
+        sign(storage, INSTANT)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken_for_alive"),
+    [
+        pytest.param(heartbeat_of(dead_pid()), False, id="dead process of this host"),
+        pytest.param(heartbeat_of(os.getpid()), True, id="living process of this host"),
+        pytest.param(heartbeat_of(1), True, id="process of another user"),
+        pytest.param(heartbeat_of(dead_pid(), "elsewhere"), True, id="another host"),
+        pytest.param(b"", True, id="Hudi's empty file"),
+        pytest.param(b"\xff not json", True, id="other bytes"),
+        pytest.param(b"[]", True, id="other json"),
+        pytest.param(b'{"host": 1, "pid": "x"}', True, id="other values"),
+    ],
+)
+def test_a_fresh_heartbeat_counts_unless_its_process_is_known_to_be_gone(
+    text: bytes, is_taken_for_alive: bool
+):
+    storage = MemoryStorage(now_ms=NOW)
+    storage.put(PATH, text)
+    assert alive(storage, 0) is is_taken_for_alive
+    assert not alive(storage, 2001)
+
+
+def test_a_writer_that_ends_while_it_is_looked_at_is_gone():
+    storage = MemoryStorage(now_ms=NOW)
+    sign(storage, INSTANT)
+
+    class Ending(FaultyStorage):
+        def read(self, path: str) -> bytes:
+            self.inner.delete(path)
+            return super().read(path)
+
+    assert not alive(Ending(storage, Faults()), 0)
+
+
+def test_a_heartbeat_is_renewed_until_it_is_left():
+    storage = MemoryStorage()
+    sign(storage, INSTANT)
+    storage.put(PATH, b"old")
+    with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=10)):
+        deadline = time.monotonic() + 10
+        while storage.read(PATH) == b"old" and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert json.loads(storage.read(PATH)) == {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+        }
+    assert storage.files == {}
+
+
+def test_a_heartbeat_that_cannot_be_renewed_or_deleted_stops_no_write():
+    storage = FaultyStorage(MemoryStorage(), Faults(Fault.FULL_DISK, 1))
+    with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=1)):
+        deadline = time.monotonic() + 10
+        while storage.faults.calls < 3 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        storage.faults.kind, storage.faults.at = Fault.ERROR, storage.faults.calls + 1
+    assert storage.faults.calls > 3
