@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pyhudi.errors import ConflictError, HudiError
+from pyhudi.table.create import create_table
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
+    CONFIG,
     Rows,
     clock_at,
     leftovers,
@@ -104,3 +108,19 @@ def test_a_dead_writer_of_another_machine_is_waited_for(written: MemoryStorage) 
     upsert(storage, NEXT, clock)
     assert read_rows(storage) == {**OLD, **NEXT}
     assert leftovers(storage) == []
+
+
+def test_a_table_whose_making_died_anywhere_can_be_made() -> None:
+    whole = Faults()
+    create_table(FaultyStorage(MemoryStorage(), whole), CONFIG)
+    for at in range(1, whole.calls + 2):
+        storage = MemoryStorage()
+        dying = FaultyStorage(storage, Faults(Fault.DEATH, at))
+        raised = outcome(partial(create_table, dying, CONFIG))
+        if at > whole.calls:
+            assert raised is None
+        else:
+            assert isinstance(raised, Killed)
+            create_table(storage, CONFIG)
+        upsert(storage, OLD, clock_at())
+        assert read_rows(storage) == OLD

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -41,8 +42,10 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.time, "sleep", lambda _: None)
 
 
-def every_order(calls: int) -> list[tuple[int, ...]]:
-    return list(itertools.product((0, 1), repeat=calls))
+def every_order(calls: int) -> Iterator[list[int]]:
+    """Every interleaving of so many calls of each of the two."""
+    for second in itertools.combinations(range(2 * calls), calls):
+        yield [int(step in second) for step in range(2 * calls)]
 
 
 class Beginner:
@@ -64,7 +67,7 @@ class Beginner:
 
 @pytest.mark.parametrize(
     ("step_ms", "calls"),
-    [pytest.param(0, 9, id="a_clock_that_stands"), pytest.param(1, 11, id="one_that_goes_on")],
+    [pytest.param(0, 5, id="a_clock_that_stands"), pytest.param(1, 6, id="one_that_goes_on")],
 )
 def test_of_two_that_begin_at_once_at_most_one_goes_on(step_ms: int, calls: int) -> None:
     survivors = []
@@ -78,7 +81,7 @@ def test_of_two_that_begin_at_once_at_most_one_goes_on(step_ms: int, calls: int)
 
 def test_recovering_first_takes_nothing_from_a_rival_that_lives() -> None:
     chooser = random.Random(7)
-    for _ in range(1500):
+    for _ in range(500):
         order = [chooser.randrange(2) for _ in range(40)]
         storage, clock = MemoryStorage(now_ms=NOW_MS), FakeClock(NOW_MS, step_ms=1)
         rivals = [Beginner(clock, recovers=True), Beginner(clock, recovers=True)]

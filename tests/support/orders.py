@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pyhudi.jobs import JobResult
 Row = tuple[str, str, int, str]
 
 SCHEMA = pa.schema({"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "value": pa.string()})
+_NUMBERS = count()
 # A bloom filter of usual size takes 400 KB of every file.
 SMALL_FILES = {"hoodie.index.bloom.num_entries": "100"}
 OPTIONS = {
@@ -45,7 +47,8 @@ def many(keys: Iterable[int], ts: int, value: str, parts: int = 2) -> pa.Table:
 
 def frame(spark: SparkSession, rows: pa.Table, folder: Path) -> DataFrame:
     """The rows as one task of Spark reads them, in their order."""
-    path = folder / "source.parquet"
+    # Spark answers from its cache for a path that it knows, whatever the file holds by now.
+    path = folder / f"source-{next(_NUMBERS)}.parquet"
     pq.write_table(rows, path)
     return spark.read.parquet(str(path))
 

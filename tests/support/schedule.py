@@ -25,26 +25,30 @@ class Turns:
         self._order, self._step = order, 0
         self._alive = set(range(count))
         self._waiting: set[int] = set()
-        self._condition = threading.Condition()
-        self._running: int | None = None
+        self._lock = threading.Lock()
+        self._gates = [threading.Semaphore(0) for _ in range(count)]
 
     def take(self, who: int, call: Callable[[], T]) -> T:
         """Make a call when it is this thread's turn."""
-        with self._condition:
+        with self._lock:
             self._waiting.add(who)
-            self._condition.notify_all()
-            self._condition.wait_for(lambda: self._waiting == self._alive and self._next() == who)
-            self._step += 1
-            try:
-                return call()
-            finally:
-                self._waiting.discard(who)
+            self._open_next()
+        self._gates[who].acquire()
+        return call()
 
     def end(self, who: int) -> None:
         """This thread makes no more calls."""
-        with self._condition:
+        with self._lock:
             self._alive.discard(who)
-            self._condition.notify_all()
+            self._open_next()
+
+    def _open_next(self) -> None:
+        """Let the next one go, once nobody is between two calls."""
+        if self._alive and self._waiting == self._alive:
+            chosen = self._next()
+            self._step += 1
+            self._waiting.discard(chosen)
+            self._gates[chosen].release()
 
     def _next(self) -> int:
         alive = sorted(self._alive)

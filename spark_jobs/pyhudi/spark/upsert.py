@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -91,52 +91,69 @@ def write_rows(
     """The whole write, stage by stage; see ``write``."""
     work = prepare(rows.schema, path, options, storage_options, commit_metadata)
     if work.landed is not None:
-        return work.result("already_committed", work.landed.instant, work.landed.stats)
+        return work.already(work.landed)
     if work.config.operation is Operation.BULK_INSERT and not work.config.combines_batch:
-        return _write_unstaged(work, rows)
+        return _begin(work, lambda *begun: _write_unstaged(work, rows, *begun))
     with work.watch.stage("key"):
         staged = stage(rows, work.target.keying)
     try:
-        return _write_staged(work, staged) if staged.pieces else work.nothing()
+        if not staged.pieces:
+            return work.nothing()
+        return _begin(work, lambda *begun: _write_staged(work, staged, *begun))
     finally:
         staged.release()
 
 
-def _write_unstaged(work: Work, rows: Rows) -> JobResult:
+def _begin(work: Work, write_files: Callable[[Transaction, Table], JobResult]) -> JobResult:
+    """Begin the write, unless the table is no longer the one that the request was held against."""
     with Transaction(work.begin(), Action.COMMIT) as transaction:
         table = work.open()
-        transaction.start(b"")
-        with work.watch.stage("write"):
-            job = work.job(table, transaction.instant)
-            stats = bulk_insert(rows, work.target.keying, work.config.bulk_insert, job)
-        if not stats:
+        landed = work.landed_meanwhile(table)
+        if landed is not None:
+            transaction.withdraw()
+            return work.already(landed)
+        if work.has_other_schema(table):
+            transaction.withdraw()
+            raise ConflictError(
+                "another writer has changed the table's schema meanwhile; retry",
+                where=table.storage.uri,
+            )
+        return write_files(transaction, table)
+
+
+def _write_unstaged(work: Work, rows: Rows, transaction: Transaction, table: Table) -> JobResult:
+    transaction.start(b"")
+    with work.watch.stage("write"):
+        job = work.job(table, transaction.instant)
+        stats = bulk_insert(rows, work.target.keying, work.config.bulk_insert, job)
+    if not stats:
+        transaction.withdraw()
+        return work.nothing()
+    return _commit(work, transaction, stats)
+
+
+def _write_staged(
+    work: Work, staged: StagedBatch, transaction: Transaction, table: Table
+) -> JobResult:
+    is_bulk = work.config.operation is Operation.BULK_INSERT
+    files = () if is_bulk else table.latest_base_files(staged.partitions)
+    with work.watch.stage("lookup"):
+        has_lookup = work.config.operation in (Operation.UPSERT, Operation.DELETE)
+        tagged = tag(staged, files, table.storage) if has_lookup else untagged(files)
+    try:
+        profile = _profile(work, staged, tagged)
+        if profile.is_empty:
             transaction.withdraw()
             return work.nothing()
-        return _commit(work, transaction, stats)
-
-
-def _write_staged(work: Work, staged: StagedBatch) -> JobResult:
-    with Transaction(work.begin(), Action.COMMIT) as transaction:
-        table = work.open()
-        is_bulk = work.config.operation is Operation.BULK_INSERT
-        files = () if is_bulk else table.latest_base_files(staged.partitions)
-        with work.watch.stage("lookup"):
-            has_lookup = work.config.operation in (Operation.UPSERT, Operation.DELETE)
-            tagged = tag(staged, files, table.storage) if has_lookup else untagged(files)
-        try:
-            profile = _profile(work, staged, tagged)
-            if profile.is_empty:
-                transaction.withdraw()
-                return work.nothing()
-            plan = _plan(work, table, profile, files)
-            transaction.start(_intent(work, profile, files).to_bytes())
-            with work.watch.stage("write"):
-                job = work.job(table, transaction.instant)
-                schema = work.target.keying.schema
-                stats = write_buckets(staged, tagged, plan, job=job, schema=schema)
-        finally:
-            tagged.release()
-        return _commit(work, transaction, stats)
+        plan = _plan(work, table, profile, files)
+        transaction.start(_intent(work, profile, files).to_bytes())
+        with work.watch.stage("write"):
+            job = work.job(table, transaction.instant)
+            schema = work.target.keying.schema
+            stats = write_buckets(staged, tagged, plan, job=job, schema=schema)
+    finally:
+        tagged.release()
+    return _commit(work, transaction, stats)
 
 
 def _commit(work: Work, transaction: Transaction, stats: Sequence[WriteStat]) -> JobResult:

@@ -28,6 +28,7 @@ from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
+from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.transaction import Writer
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sizing import CommitTotals, average_record_size
@@ -79,6 +80,28 @@ class Work:
         """The table as it is now."""
         return open_table(self.target.path, self.storage_options)
 
+    def landed_meanwhile(self, table: Table) -> Landed | None:
+        """The commit that another attempt of this write made since this one was prepared."""
+        key = self.config.idempotency_key
+        if not key:
+            return None
+        before = self.target.table
+        known = set() if before is None else set(before.timeline.completed())
+        fresh = Timeline.of(found for found in table.timeline.completed() if found not in known)
+        return find_landed(table.storage, table.config.version, fresh, key)
+
+    def has_other_schema(self, table: Table) -> bool:
+        """Whether another writer has changed the schema since the target was settled by it.
+
+        Columns it added would be lost from the files that this write rewrites.
+        """
+        before = self.target.table
+        if before is None:
+            return table.timeline.last_completed is not None
+        if before.timeline.last_completed == table.timeline.last_completed:
+            return False
+        return not table.schema().equals(before.schema())
+
     def job(self, table: Table, instant: str) -> WriteJob:
         """The write as its tasks see it."""
         config, target = self.config, self.target
@@ -123,6 +146,10 @@ class Work:
             extra_metadata={**self.extra, "schema": dumps(self.target.avro_schema)},
             operation_type=self.config.operation.commit_name,
         )
+
+    def already(self, landed: Landed) -> JobResult:
+        """The result of a write that an earlier attempt of it has made."""
+        return self.result("already_committed", landed.instant, landed.stats)
 
     def nothing(self) -> JobResult:
         """The result of a write that found nothing to write."""
