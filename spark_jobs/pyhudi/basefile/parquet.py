@@ -107,6 +107,11 @@ class BaseFileWriter:
         return int(written + self._held_bytes * shrinkage) + footer
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes of Arrow data that wait for their row group to be full."""
+        return self._held_bytes
+
+    @property
     def bytes_written(self) -> int:
         """Bytes of the closed file.
 
@@ -136,13 +141,28 @@ class BaseFileWriter:
             self._hold(table.slice(0, room), is_kept=is_kept)
             table = table.slice(room)
             if self._held_rows >= limit or self._held_bytes >= self._options.row_group_bytes:
-                self._flush()
+                self.flush()
+
+    def flush(self) -> None:
+        """End the row group: write what is held."""
+        if not self._held:
+            return
+        writer = self._writer or self._open(self._held)
+        columns = [
+            joined([table.column(position) for table in self._held], field.type)
+            for position, field in enumerate(writer.schema)
+        ]
+        table = pa.Table.from_arrays(columns, schema=writer.schema)
+        # A second dictionary within a column chunk would make the writer fall back to plain text.
+        writer.write_table(table.unify_dictionaries(), row_group_size=table.num_rows)
+        self._flushed_bytes += self._held_bytes
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def close(self) -> None:
         """Write what is held and the footer, and close the sink."""
         if self._file_bytes is not None:
             return
-        self._flush()
+        self.flush()
         writer = self._writer or self._open([])
         writer.add_key_value_metadata(self._footer().entries())
         writer.close()
@@ -167,20 +187,6 @@ class BaseFileWriter:
         self._held_rows += table.num_rows
         self._held_bytes += table.nbytes
         self.num_rows += table.num_rows
-
-    def _flush(self) -> None:
-        if not self._held:
-            return
-        writer = self._writer or self._open(self._held)
-        columns = [
-            joined([table.column(position) for table in self._held], field.type)
-            for position, field in enumerate(writer.schema)
-        ]
-        table = pa.Table.from_arrays(columns, schema=writer.schema)
-        # A second dictionary within a column chunk would make the writer fall back to plain text.
-        writer.write_table(table.unify_dictionaries(), row_group_size=table.num_rows)
-        self._flushed_bytes += self._held_bytes
-        self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def _open(self, first: Sequence[pa.Table]) -> pq.ParquetWriter:
         options = self._options

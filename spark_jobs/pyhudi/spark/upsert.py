@@ -126,10 +126,7 @@ def _write_unstaged(work: Work, rows: Rows, transaction: Transaction, table: Tab
     with work.watch.stage("write"):
         job = work.job(table, transaction.instant)
         stats = bulk_insert(rows, work.target.keying, work.config.bulk_insert, job)
-    if not stats:
-        transaction.withdraw()
-        return work.nothing()
-    return _commit(work, transaction, stats)
+    return _commit_or_withdraw(work, transaction, stats)
 
 
 def _write_staged(
@@ -153,10 +150,16 @@ def _write_staged(
             stats = write_buckets(staged, tagged, plan, job=job, schema=schema)
     finally:
         tagged.release()
-    return _commit(work, transaction, stats)
+    return _commit_or_withdraw(work, transaction, stats)
 
 
-def _commit(work: Work, transaction: Transaction, stats: Sequence[WriteStat]) -> JobResult:
+def _commit_or_withdraw(
+    work: Work, transaction: Transaction, stats: Sequence[WriteStat]
+) -> JobResult:
+    if not stats:
+        # An empty source, or nothing but deletes of keys that are nowhere.
+        transaction.withdraw()
+        return work.nothing()
     with work.watch.stage("commit"):
         metadata = work.metadata(_by_partition(stats))
         written = frozenset(stat.path for stat in stats if stat.path)

@@ -33,6 +33,8 @@ from pyhudi.transaction.transaction import Writer
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sizing import CommitTotals, average_record_size
 
+# Hudi's default for a row group, 120 MB of encoded pages, would be far more rows in memory.
+_MOST_ROW_GROUP_BYTES = ParquetWriteOptions().row_group_bytes
 # In a table of small commits, reading its whole timeline would cost more than it gives.
 _COMMITS_TO_LEARN_FROM = 30
 
@@ -113,7 +115,7 @@ class Work:
             avro_schema=target.avro_schema_with_meta,
             parquet=ParquetWriteOptions(
                 codec=config.parquet.codec.value.lower(),
-                row_group_bytes=config.parquet.row_group_size,
+                row_group_bytes=min(config.parquet.row_group_size, _MOST_ROW_GROUP_BYTES),
                 page_bytes=config.parquet.page_size,
                 dictionary=config.parquet.dictionary,
             ),

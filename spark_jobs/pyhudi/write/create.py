@@ -13,8 +13,9 @@ from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteJob
 
 SLICE_ROWS = 65_536
-# An open file holds the encoded pages of a row group, some tens of MB at most.
+# Files of one task that are open at once, and the rows that they may hold in memory together.
 MOST_OPEN = 32
+MOST_HELD_BYTES = 192 << 20
 
 
 class FileGroupWriter:
@@ -56,6 +57,16 @@ class FileGroupWriter:
             if handle.size_bytes >= self._job.max_file_size_bytes:
                 self._finish()
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of rows in memory, which wait for their row group to be full."""
+        return 0 if self._handle is None else self._handle.held_bytes
+
+    def flush(self) -> None:
+        """Write what is held, as a row group that is smaller than it might be."""
+        if self._handle is not None:
+            self._handle.flush()
+
     def _open(self) -> BaseFileHandle:
         if self._handle is None:
             file_id = f"{self._prefix}-{self._next}"
@@ -77,8 +88,9 @@ class PartitionedWriter:
     """Writes rows of many partitions as they come, a file group a partition.
 
     At most ``MOST_OPEN`` files are open: one more closes the one that was used longest ago, and
-    rows that come for it later open another file group. Rows sorted by partition path never pay
-    for that.
+    rows that come for it later open another file group. Together they hold ``MOST_HELD_BYTES`` at
+    most: beyond that the fullest ends its row group early. Rows sorted by partition path never pay
+    for either.
 
     Source: BulkInsertDataInternalWriterHelper, Hudi 0.15 (which keeps every file open).
     """
@@ -112,6 +124,8 @@ class PartitionedWriter:
             self._open[partition] = writer
         self._open.move_to_end(partition)
         writer.write(rows)
+        if sum(each.held_bytes for each in self._open.values()) > MOST_HELD_BYTES:
+            max(self._open.values(), key=lambda each: each.held_bytes).flush()
 
     def _close(self, writer: FileGroupWriter, error: BaseException | None) -> None:
         writer.__exit__(type(error), error, None)

@@ -107,6 +107,15 @@ class BaseFileHandle:
         """About how large the file would be if it were closed now."""
         return self._writer.estimated_size
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of rows in memory, which wait for their row group to be full."""
+        return self._writer.held_bytes
+
+    def flush(self) -> None:
+        """Write what is held, as a row group that is smaller than it might be."""
+        self._writer.flush()
+
     def write_kept(self, rows: pa.Table) -> None:
         """Write rows of the previous version as they are; only their file name is renewed.
 

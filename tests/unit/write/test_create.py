@@ -110,6 +110,22 @@ def test_more_partitions_than_may_be_open_still_get_their_rows(monkeypatch: pyte
     assert parquet_files(storage) == sorted(stat.path or "" for stat in writer.stats)
 
 
+def test_open_files_together_hold_no_more_rows_than_they_may(monkeypatch: pytest.MonkeyPatch):
+    limit = numbered(range(100)).nbytes * 3
+    monkeypatch.setattr(create, "MOST_HELD_BYTES", limit)
+    storage, prefixes = MemoryStorage(), count()
+    with PartitionedWriter(
+        job_on(storage, INSTANT), task(), new_file_id_prefix=lambda: f"f{next(prefixes)}"
+    ) as writer:
+        for turn in range(6):
+            for partition in range(4):
+                writer.write(f"p{partition}", numbered(range(turn * 100, turn * 100 + 100)))
+                assert sum(each.held_bytes for each in writer._open.values()) <= limit
+    assert [stat.num_writes for stat in writer.stats] == [600] * 4
+    for stat in writer.stats:
+        assert keys_in(storage, stat.path) == [f"k{n:05d}" for n in range(600)]
+
+
 def test_rows_sorted_by_partition_are_one_file_each(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "MOST_OPEN", 1)
     storage, prefixes = MemoryStorage(), count()
