@@ -12,6 +12,7 @@ INSTALL := $(if $(UV),uv pip install $(if $(UV_CACHE_DIR),,--no-cache) --python 
 	$(RUN) -m pip install $(if $(PIP_CACHE_DIR),,--no-cache-dir))
 SF ?= 1
 PEER ?= none
+REPEAT ?= 1
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -43,8 +44,8 @@ format: $(VENV)/test.ready  ## Format the code
 	$(RUN) -m ruff format .
 	$(RUN) -m ruff check --fix .
 
-bench: java $(VENV)/bench.ready  ## Measure the write steps: make bench SF=1 PEER=hudi
-	$(RUN) benchmarks/upsert.py --scale-factor $(SF) --peer $(PEER)
+bench: java $(VENV)/bench.ready  ## Measure the write steps: make bench SF=1 PEER=all REPEAT=3
+	$(RUN) benchmarks/upsert.py --scale-factor $(SF) --peer $(PEER) --repeat $(REPEAT)
 
 setup: $(VENV)/test.ready  ## Make .venv with all that the tests need
 

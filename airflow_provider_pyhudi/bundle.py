@@ -45,7 +45,7 @@ def engine_zip(folder: str) -> str:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(root.rglob("*")):
-            if path.suffix in (".py", ".avsc"):
+            if path.suffix in (".py", ".avsc", ".tsv"):
                 entry = zipfile.ZipInfo(f"pyhudi/{path.relative_to(root).as_posix()}", _EPOCH)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, path.read_bytes())

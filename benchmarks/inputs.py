@@ -15,6 +15,11 @@ from pathlib import Path
 import duckdb
 
 NEW_ORDERS_FROM = 100_000_000
+FIRST_MONTH = "1992-02-01"
+MONTHS = 80
+CHANGES_AT_ONE = 16_000
+"""Changes within months at scale factor 1; a month has some 75,000 rows, the first and last few."""
+
 BASE = """
     SELECT lineitem.*, CAST(year(l_shipdate) AS INTEGER) AS ship_year,
            CAST(1 AS BIGINT) AS updated_at
@@ -65,10 +70,49 @@ def prepare(scale_factor: str) -> Path:
     if not (raw / "lineitem.parquet").exists():
         _generate(scale_factor, raw)
     with duckdb.connect() as db:
+        db.execute("SET enable_progress_bar = false")
         _save(db, folder / "base.parquet", BASE.format(source=raw / "lineitem.parquet"))
         for name, query in change_sets(f"read_parquet('{folder}/base.parquet')").items():
             _save(db, folder / f"{name}.parquet", query)
     return folder
+
+
+def prepare_months(scale_factor: str) -> Path:
+    """Write the rows of MONTHS months by month, and as many changes within 1, 8 and all of them.
+
+    `p0` is changes of the same number in a month that the others leave alone.
+    """
+    prepare(scale_factor)
+    source = home() / f"lineitem-{scale_factor}" / "base.parquet"
+    folder = home() / f"months-{scale_factor}"
+    folder.mkdir(parents=True, exist_ok=True)
+    base = f"read_parquet('{folder}/base.parquet')"
+    count = max(MONTHS, int(CHANGES_AT_ONE * float(scale_factor)))
+    with duckdb.connect() as db:
+        db.execute("SET enable_progress_bar = false")
+        month = "strftime(l_shipdate, '%Y-%m') AS ship_month"
+        before = f"DATE '{FIRST_MONTH}' + to_months({MONTHS})"
+        query = (
+            f"SELECT * EXCLUDE ship_year, {month} FROM read_parquet('{source}') "
+            f"WHERE l_shipdate >= DATE '{FIRST_MONTH}' AND l_shipdate < {before}"
+        )
+        _save(db, folder / "base.parquet", query)
+        found = db.execute(f"SELECT DISTINCT ship_month FROM {base} ORDER BY 1").fetchall()
+        months = [month for (month,) in found]
+        sets = {"p0": months[30:31], "p1": months[40:41], "p8": months[4::10], "p80": months}
+        for stamp, (name, chosen) in enumerate(sets.items(), start=2):
+            query = _changes_within(base, chosen, count // len(chosen), stamp)
+            _save(db, folder / f"{name}.parquet", query)
+    return folder
+
+
+def _changes_within(base: str, months: list[str], each: int, stamp: int) -> str:
+    named = ", ".join(f"'{month}'" for month in months)
+    spread = f"hash(l_orderkey * 8 + l_linenumber + {stamp})"
+    return (
+        f"SELECT {changed(stamp)} FROM {base} WHERE ship_month IN ({named}) "
+        f"QUALIFY row_number() OVER (PARTITION BY ship_month ORDER BY {spread}) <= {each}"
+    )
 
 
 def _generate(scale_factor: str, folder: Path) -> None:

@@ -1,7 +1,12 @@
-"""Peak memory of a Spark driver, its JVM and its Python workers, read from /proc as they run."""
+"""Peak memory of a Spark driver, its JVM and its Python workers, read from /proc as they run.
+
+Of a single worker the kernel itself keeps the highest size (VmHWM), so that no short peak between
+two samples is lost; it is set back when a watch begins.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from dataclasses import dataclass
@@ -17,7 +22,7 @@ class Peaks:
     """The largest values seen since the last start; zeros where /proc does not exist.
 
     Units: bytes. `workers` is the proportional share (PSS) of all Python workers at one moment, as
-    forked workers share pages; `largest_worker` is the resident size of one.
+    forked workers share pages; `largest_worker` is the highest resident size of one (VmHWM).
     """
 
     jvm: int = 0
@@ -68,15 +73,30 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
+def highest_bytes(pid: int) -> int:
+    """The highest resident set size since the last reset, as the kernel counts it."""
+    return _kilobytes(pid, "status", "VmHWM:") or resident_bytes(pid)
+
+
+def reset_highest(pid: int) -> None:
+    """Let the kernel count the highest resident size of a process anew."""
+    with contextlib.suppress(OSError):  # it ended meanwhile, or is not ours to reset
+        (PROC / str(pid) / "clear_refs").write_text("5")
+
+
 def proportional_bytes(pid: int) -> int:
     """Proportional set size; the resident size where the kernel does not tell."""
+    return _kilobytes(pid, "smaps_rollup", "Pss:") or resident_bytes(pid)
+
+
+def _kilobytes(pid: int, file: str, name: str) -> int:
     try:
-        for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+        for line in (PROC / str(pid) / file).read_text().splitlines():
+            if line.startswith(name):
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    return resident_bytes(pid)
+    return 0
 
 
 def sample(driver: int) -> Peaks:
@@ -88,7 +108,7 @@ def sample(driver: int) -> Peaks:
             now.jvm += resident_bytes(pid)
         elif processes[pid][1].startswith("python"):
             now.workers += proportional_bytes(pid)
-            now.largest_worker = max(now.largest_worker, resident_bytes(pid))
+            now.largest_worker = max(now.largest_worker, highest_bytes(pid))
     return now
 
 
@@ -101,6 +121,8 @@ class MemoryWatch:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> MemoryWatch:
+        for pid in descendants(os.getpid(), parents()):
+            reset_highest(pid)
         self._thread.start()
         return self
 

@@ -1,16 +1,25 @@
-"""This engine's process: `run_pyhudi.py INPUTS TABLE LAYOUT` prints a JSON line per step."""
+"""This engine's process: `run_pyhudi.py NAME WORKLOAD` takes steps and prints a JSON line for each.
+
+As `pyhudi` it is given what users give it, `spark.read.parquet(...)`, which it recognises as files
+that its tasks can read. As `pyhudi_frame` it is given a DataFrame with a computed column, which
+Spark must carry out and hand over. `pyhudi_spark35` is the first, on the peers' release of Spark.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
-from steps import SPARK_MASTER, Place, place_from_arguments, run, session_settings, table_options
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's users know
+from steps import (
+    Workload,
+    fingerprint_of_batches,
+    hudi_options,
+    serve,
+    session_settings,
+)
 
 import pyhudi
 import pyhudi.spark
@@ -19,31 +28,40 @@ import pyhudi.spark
 class Pyhudi:
     """The engine in a Spark session of its own."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, name: str, work: Workload) -> None:
+        self._computes = name == "pyhudi_frame"
+        self._work = work
         self._spark: SparkSession | None = None
 
-    def start(self, source: Path) -> int:
+    def start(self, source: str) -> int:
         """Start the session and count a file's rows."""
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        builder = SparkSession.builder.master(SPARK_MASTER).appName("pyhudi benchmark")
-        for name, value in session_settings(self._place).items():
+        builder = SparkSession.builder.appName("pyhudi benchmark")
+        for name, value in session_settings(self._work).items():
             builder = builder.config(name, value)
         self._spark = builder.getOrCreate()
         self._spark.sparkContext.setLogLevel("ERROR")
-        return self._spark.read.parquet(str(source)).count()
+        return self._spark.read.parquet(source).count()
 
-    def write(self, operation: str, source: Path) -> None:
+    def write(self, operation: str, source: str) -> None:
         """One operation."""
-        options = table_options(self._place)
-        options["hoodie.datasource.write.operation"] = operation
-        rows = self._spark.read.parquet(str(source))
-        pyhudi.spark.write(rows, str(self._place.table), options=options, mode="append")
+        options = {**hudi_options(self._work), "hoodie.datasource.write.operation": operation}
+        rows = self._spark.read.parquet(source)
+        if self._computes:
+            ordering = self._work.ordering
+            rows = rows.withColumn(ordering, F.col(ordering) + F.lit(0).cast("long"))
+        pyhudi.spark.write(rows, self._work.table, options=options, mode="append")
 
     def read(self) -> tuple[int, str]:
         """Count and sum by `read_table`, without Spark."""
-        column = pyhudi.read_table(str(self._place.table), columns=["l_quantity"]).column(0)
+        column = pyhudi.read_table(self._work.table, columns=[self._work.value]).column(0)
         return len(column), str(pc.sum(column).as_py())
+
+    def fingerprint(self) -> dict[str, int]:
+        """The fingerprint, batch by batch."""
+        columns = self._work.fingerprint_columns
+        batches = pyhudi.read_batches(self._work.table, columns=columns)
+        return fingerprint_of_batches(self._work, batches)
 
     def stop(self) -> None:
         """Stop the session."""
@@ -51,15 +69,5 @@ class Pyhudi:
             self._spark.stop()
 
 
-@contextmanager
-def pyhudi_engine(place: Place) -> Iterator[Pyhudi]:
-    """The engine, stopped at the end."""
-    engine = Pyhudi(place)
-    try:
-        yield engine
-    finally:
-        engine.stop()
-
-
 if __name__ == "__main__":
-    run(place_from_arguments(), pyhudi_engine)
+    serve(Pyhudi)

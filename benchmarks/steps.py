@@ -1,146 +1,235 @@
-"""The steps every engine runs and how one is timed; each engine's process prints a line a step."""
+"""The engine's side of a benchmark: carry out the steps it is told and print a JSON line for each.
+
+An engine's process gets its workload as JSON on the command line and one step a line on standard
+input, so that whoever drives several engines decides in which order their steps take turns.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
+import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from memory import MemoryWatch
 
-# (step, operation, input), in the order in which every engine runs them.
-WRITES = (
-    ("bulk_insert", "bulk_insert", "base"),
-    ("upsert_u1", "upsert", "u1"),
-    ("upsert_u10", "upsert", "u10"),
-    ("upsert_cdc", "upsert", "cdc"),
-    ("delete_del1", "delete", "del1"),
-)
-READ = "read"
-SPARK_MASTER = "local[2]"
+CORES = 2
+SPARK_MASTER = f"local[{CORES}]"
 DRIVER_MEMORY = "6g"
+MODULUS = 1_000_003
+"""Keys enter the fingerprint modulo this, so that products of 64 bits do not overflow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """The table an engine writes and what its columns mean; empty `partition` is a flat table.
+
+    `keys` are a long and a small integer. `options` are Hudi's, for engines that take them.
+    """
+
+    table: str
+    keys: tuple[str, str] = ("l_orderkey", "l_linenumber")
+    partition: str = ""
+    ordering: str = "updated_at"
+    value: str = "l_quantity"
+    text: str = "l_comment"
+    options: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, text: str) -> Workload:
+        """The workload that `to_json` wrote."""
+        fields = json.loads(text)
+        return cls(**{**fields, "keys": tuple(fields["keys"])})
+
+    def to_json(self) -> str:
+        """One line for a command line."""
+        return json.dumps(asdict(self))
+
+    @property
+    def folder(self) -> Path:
+        """The table's folder."""
+        return Path(self.table)
+
+    @property
+    def scratch(self) -> Path:
+        """Where Spark may spill."""
+        return Path(f"{self.table}.spark")
+
+    @property
+    def fingerprint_columns(self) -> list[str]:
+        """The columns that say whether two tables hold the same rows."""
+        return [*self.keys, self.ordering, self.value, self.text]
+
+    def match(self) -> str:
+        """The condition of a MERGE of source s into target t."""
+        columns = [*self.keys, *([self.partition] if self.partition else [])]
+        return " AND ".join(f"t.{name} = s.{name}" for name in columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing to do: `operation` is start, read, or a write as Hudi names it."""
+
+    name: str
+    operation: str
+    source: str = ""
 
 
 class Engine(Protocol):
-    """What an engine must be able to do; a context manager that starts and stops its session."""
+    """What an engine must be able to do."""
 
-    def start(self, source: Path) -> int:
-        """Start the session and count the rows of a file, so that Spark is warm."""
+    def start(self, source: str) -> int:
+        """Start the session and count the rows of a file, so that it is warm."""
         ...
 
-    def write(self, operation: str, source: Path) -> None:
-        """Carry out one operation with the rows of a file."""
+    def write(self, operation: str, source: str) -> None:
+        """Carry out one operation with the rows of a file; the first makes the table."""
         ...
 
     def read(self) -> tuple[int, str]:
-        """Count of all rows and sum of l_quantity."""
+        """Count of all rows and sum of the value column."""
+        ...
+
+    def fingerprint(self) -> dict[str, int]:
+        """Numbers that agree when two tables hold the same rows; never timed."""
+        ...
+
+    def stop(self) -> None:
+        """End the session."""
         ...
 
 
-@dataclass(frozen=True)
-class Place:
-    """Inputs, the table's folder, and the layout of the table."""
-
-    inputs: Path
-    table: Path
-    partitioned: bool
-
-    def source(self, name: str) -> Path:
-        """An input file."""
-        return self.inputs / f"{name}.parquet"
-
-
-def session_settings(place: Place) -> dict[str, str]:
+def session_settings(work: Workload) -> dict[str, str]:
     """Spark's settings, alike for every engine."""
     return {
+        "spark.master": SPARK_MASTER,
         "spark.driver.memory": DRIVER_MEMORY,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
-        "spark.local.dir": str(place.table.parent / "spark"),
+        "spark.local.dir": str(work.scratch),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
 
 
-def table_options(place: Place) -> dict[str, str]:
+def hudi_options(work: Workload) -> dict[str, str]:
     """Hudi's options for the table, alike for every engine that takes them."""
     options = {
-        "hoodie.table.name": "lineitem",
+        "hoodie.table.name": work.folder.name,
         "hoodie.datasource.write.table.type": "COPY_ON_WRITE",
-        "hoodie.datasource.write.recordkey.field": "l_orderkey,l_linenumber",
-        "hoodie.datasource.write.precombine.field": "updated_at",
-        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.datasource.write.recordkey.field": ",".join(work.keys),
+        "hoodie.datasource.write.precombine.field": work.ordering,
+        "hoodie.datasource.write.partitionpath.field": work.partition,
     }
-    if place.partitioned:
-        options["hoodie.datasource.write.partitionpath.field"] = "ship_year"
+    if work.partition:
         options["hoodie.datasource.write.hive_style_partitioning"] = "true"
-    return options
+    return {**options, **work.options}
 
 
-def place_from_arguments() -> Place:
-    """The command line of an engine's process."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("inputs", type=Path)
-    parser.add_argument("table", type=Path)
-    parser.add_argument("layout", choices=("partitioned", "flat"))
-    given = parser.parse_args()
-    return Place(given.inputs, given.table, given.layout == "partitioned")
+def fingerprint_sql(work: Workload, source: str) -> str:
+    """The query that answers the same numbers as `fingerprint_of_batches`."""
+    first, second = work.keys
+    key = f"(CAST({first} AS BIGINT) * 8 + {second})"
+    cents = f"CAST({work.value} * 100 AS BIGINT)"
+    return (
+        f"SELECT count(*) AS rows, sum({key}) AS keys, "
+        f"sum(({key} % {MODULUS}) * {work.ordering} * {cents}) AS versions, "
+        f"sum(length({work.text})) AS text FROM {source}"
+    )
 
 
-def sizes(folder: Path) -> dict[str, int]:
+def fingerprint_of_batches(work: Workload, batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
+    """Count of rows, and sums over keys, over keys with their versions and values, over texts."""
+    found = {"rows": 0, "keys": 0, "versions": 0, "text": 0}
+    for batch in batches:
+        first, second, ordering, value, text = (
+            batch.column(name) for name in work.fingerprint_columns
+        )
+        keys = _integers(first) * 8 + _integers(second)
+        cents = np.rint(value.cast(pa.float64()).to_numpy(zero_copy_only=False) * 100)
+        versions = (keys % MODULUS) * _integers(ordering) * cents.astype(np.int64)
+        found["rows"] += batch.num_rows
+        found["keys"] += int(keys.sum())
+        found["versions"] += int(versions.sum())
+        found["text"] += pc.sum(pc.utf8_length(text.cast(pa.string()))).as_py() or 0
+    pa.default_memory_pool().release_unused()
+    return found
+
+
+def _integers(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def sizes(folder: Path) -> dict[Path, int]:
     """Bytes of every file below a folder."""
-    return {str(path): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    return {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
 
 
-def timed(name: str, place: Place, work: Callable[[], dict[str, Any]]) -> None:
-    """Run one step and print its line: seconds, what it says of rows, bytes, peak memory."""
-    before = sizes(place.table)
+def is_data(path: Path, folder: Path) -> bool:
+    """Whether a file holds rows of the table rather than what the engine knows of it."""
+    inner = path.relative_to(folder).parts
+    known = any(part.startswith((".", "_")) or part == "metadata" for part in inner)
+    return path.suffix == ".parquet" and not known
+
+
+def timed(step: Step, folder: Path, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Run one step: seconds, what it says of rows, files and bytes written, peak memory."""
+    before = sizes(folder)
     with MemoryWatch() as watch:
         began = time.perf_counter()
         told = work()
         seconds = time.perf_counter() - began
-    after = sizes(place.table)
-    line = {
-        "step": name,
+    after = sizes(folder)
+    new = {path: size for path, size in after.items() if path not in before}
+    return {
+        "step": step.name,
         "seconds": round(seconds, 3),
         **told,
-        "bytes_written": sum(size for path, size in after.items() if path not in before),
+        "files_written": sum(is_data(path, folder) for path in new),
+        "bytes_written": sum(new.values()),
         "bytes_table": sum(after.values()),
         "peak_jvm_bytes": watch.peaks.jvm,
         "peak_driver_python_bytes": watch.peaks.driver_python,
         "peak_workers_bytes": watch.peaks.workers,
         "peak_largest_worker_bytes": watch.peaks.largest_worker,
     }
-    print(json.dumps(line), flush=True)
 
 
-def run(place: Place, make: Callable[[Place], AbstractContextManager[Engine]]) -> None:
-    """Run all steps on an empty table."""
-    shutil.rmtree(place.table, ignore_errors=True)
-    with make(place) as engine:
-        timed("start", place, lambda: {"rows": engine.start(place.source("u1"))})
-        for step, operation, name in WRITES:
-            source = place.source(name)
-            timed(step, place, lambda o=operation, s=source: write(engine, o, s))
-        timed(READ, place, lambda: read(engine))
+def carry_out(engine: Engine, step: Step, folder: Path) -> dict[str, Any]:
+    """One step of an engine, and after a write the fingerprint of what the table then holds."""
+    if step.operation == "start":
+        return timed(step, folder, lambda: {"rows": engine.start(step.source)})
+    if step.operation == "read":
+        return timed(step, folder, lambda: dict(zip(("rows", "sum"), engine.read(), strict=True)))
+    rows = pq.read_metadata(step.source).num_rows
+
+    def write() -> dict[str, Any]:
+        engine.write(step.operation, step.source)
+        return {"rows": rows}
+
+    return {**timed(step, folder, write), "fingerprint": engine.fingerprint()}
 
 
-def write(engine: Engine, operation: str, source: Path) -> dict[str, Any]:
-    """One write, and the rows that went in."""
-    engine.write(operation, source)
-    return {"rows": pq.read_metadata(source).num_rows}
-
-
-def read(engine: Engine) -> dict[str, Any]:
-    """The answer that must be the same for every engine."""
-    rows, quantity = engine.read()
-    return {"rows": rows, "quantity": quantity}
+def serve(make: Callable[[str, Workload], Engine]) -> None:
+    """Carry out the steps of standard input; the table's folder is emptied first."""
+    name, work = sys.argv[1], Workload.from_json(sys.argv[2])
+    for folder in (work.folder, work.scratch):
+        shutil.rmtree(folder, ignore_errors=True)
+    work.scratch.mkdir(parents=True)
+    engine = make(name, work)
+    try:
+        for text in sys.stdin:
+            line = carry_out(engine, Step(**json.loads(text)), work.folder)
+            print(json.dumps(line), flush=True)
+    finally:
+        engine.stop()

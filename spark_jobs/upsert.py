@@ -1,4 +1,4 @@
-"""Write rows into a Hudi table: upsert, insert, bulk_insert or delete; ``--help`` lists the flags.
+"""Write rows into a Hudi table, or overwrite or delete partitions; ``--help`` lists the flags.
 
 Runs with ``spark-submit`` or plain ``python``, from a checkout and from the installed wheel.
 """

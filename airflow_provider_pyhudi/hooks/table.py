@@ -138,6 +138,7 @@ class PyhudiHook(BaseHook):
             instant=landed.instant,
             completion_time=table.completion_time(landed.instant),
             stats=landed.stats,
+            replaced=landed.replaced,
         )
 
     def test_connection(self) -> tuple[bool, str]:

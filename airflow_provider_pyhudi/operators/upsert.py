@@ -1,4 +1,4 @@
-"""Write rows into a table: upsert, insert, bulk insert, delete."""
+"""Write rows into a table: upsert, insert, delete, overwrite, and deletion of partitions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
 
     :param base_path: Folder or URI of the table; made when it is not there. (templated)
     :param source: The rows to write: a path, a glob, several paths, or the name of a table in the
-        Spark catalog. (templated)
+        Spark catalog. Not needed with ``partitions_to_delete``. (templated)
     :param table_name: Name of the table. (templated)
     :param table_type: ``COPY_ON_WRITE``, which is also the default. (templated)
-    :param operation: ``upsert`` (default), ``insert``, ``bulk_insert`` or ``delete``. (templated)
+    :param operation: ``upsert`` (default), ``insert``, ``bulk_insert``, ``delete``;
+        ``insert_overwrite`` replaces the partitions that occur in the source,
+        ``insert_overwrite_table`` all; ``delete_partition`` hides partitions. (templated)
     :param record_key: Column or columns that name a record. (templated)
     :param partition_path: Column or columns to partition by; none leaves the table in one
         partition. (templated)
     :param ordering_field: Column whose highest value wins among records of one key. Give one: with
         it a backfill of old data cannot overwrite newer rows. (templated)
+    :param partitions_to_delete: Partition paths for ``delete_partition``, with ``*`` for any
+        characters; without them the partitions that occur in the source. (templated)
     :param source_format: Format of the source as Spark names it; Parquet by default. (templated)
     :param source_options: Options of the Spark reader. (templated)
     :param sql: Query over the view ``source``; its rows are written instead. (templated)
@@ -50,6 +54,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         "record_key",
         "partition_path",
         "ordering_field",
+        "partitions_to_delete",
         "source_format",
         "source_options",
         "sql",
@@ -70,13 +75,14 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     def __init__(  # noqa: PLR0913 - one argument per flag of the job, all by keyword
         self,
         *,
-        source: str | Sequence[str],
+        source: str | Sequence[str] | None = None,
         table_name: str | None = None,
         table_type: str | None = None,
         operation: str | None = None,
         record_key: str | Sequence[str] | None = None,
         partition_path: str | Sequence[str] | None = None,
         ordering_field: str | None = None,
+        partitions_to_delete: str | Sequence[str] | None = None,
         source_format: str | None = None,
         source_options: Mapping[str, Any] | None = None,
         sql: str | None = None,
@@ -94,6 +100,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.record_key = record_key
         self.partition_path = partition_path
         self.ordering_field = ordering_field
+        self.partitions_to_delete = partitions_to_delete
         self.source_format = source_format
         self.source_options = source_options
         self.sql = sql
@@ -107,13 +114,14 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         tables = self._tables()
         return UpsertRequest(
             base_path=tables.table_uri(self.base_path),
-            source=comma_list(self.source) or "",
+            source=comma_list(self.source),
             table_name=self.table_name,
             table_type=self.table_type,
             operation=self.operation,
             record_key=comma_list(self.record_key),
             partition_path=comma_list(self.partition_path),
             ordering_field=self.ordering_field,
+            partitions_to_delete=comma_list(self.partitions_to_delete),
             source_format=self.source_format or "parquet",
             source_options=texts(self.source_options),
             sql=self.sql,

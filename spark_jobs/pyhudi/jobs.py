@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, NoReturn
 
-from pyhudi.config import properties, write
+from pyhudi.config import operations, properties, write
 from pyhudi.config.option import Option, canonical_key
 from pyhudi.errors import OptionError, PlatformError
 
@@ -41,18 +41,19 @@ class Flag:
 class UpsertRequest:
     """What to write into which table: the flags of ``spark_jobs/upsert.py`` as a value.
 
-    The fields from ``table_name`` to ``ordering_field`` and ``idempotency_key`` are shorthands for
-    Hudi options; ``options()`` has all of them merged.
+    The fields from ``table_name`` to ``partitions_to_delete`` and ``idempotency_key`` are
+    shorthands for Hudi options; ``options()`` has all of them merged.
     """
 
     base_path: str
-    source: str
+    source: str | None = None
     table_name: str | None = None
     table_type: str | None = None
     operation: str | None = None
     record_key: str | None = None
     partition_path: str | None = None
     ordering_field: str | None = None
+    partitions_to_delete: str | None = None
     source_format: str = "parquet"
     source_options: Mapping[str, str] = field(default_factory=dict)
     sql: str | None = None
@@ -70,13 +71,17 @@ class UpsertRequest:
         ``hoodie_conf`` wins over the file ``props``, and a shorthand wins over both.
 
         Raises:
-            OptionError: the file cannot be read, or one level gives one option two values.
+            OptionError: the file cannot be read, one level gives one option two values, or there
+                is no source and the operation needs one.
         """
         merged: dict[str, str] = {}
         if self.props:
             merged |= _canonical(_read_properties(self.props), f"the file {self.props}")
         merged |= _canonical(self.hoodie_conf, "--hoodie-conf")
-        return merged | _shorthands(self)
+        merged |= _shorthands(self)
+        if self.source is None:
+            _check_needs_no_source(merged)
+        return merged
 
     def to_args(self) -> list[str]:
         """The command line that ``from_args`` turns back into this request."""
@@ -87,9 +92,13 @@ class UpsertRequest:
         """The request a command line asks for; ``--help`` prints the flags and exits.
 
         Raises:
-            OptionError: an unknown flag, a missing one, or a pair that is not ``key=value``.
+            OptionError: an unknown flag, a missing one, a pair that is not ``key=value``, or no
+                source where the operation needs one.
         """
-        return cls(**_from_args(argv, UPSERT_FLAGS, cls, "Write rows into a Hudi table."))
+        found = cls(**_from_args(argv, UPSERT_FLAGS, cls, "Write rows into a Hudi table."))
+        if found.source is None:
+            found.options()
+        return found
 
 
 UPSERT_FLAGS: tuple[Flag, ...] = (
@@ -98,7 +107,7 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
         field="source",
         name="--source",
         help="the rows to write: a path, a glob, a comma-separated list of paths, or a table name "
-        "in the Spark catalog",
+        "in the Spark catalog; not needed to delete partitions that the options name",
     ),
     Flag(
         field="table_name",
@@ -115,7 +124,8 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
     Flag(
         field="operation",
         name="--operation",
-        help="upsert, insert, bulk_insert or delete",
+        help="upsert, insert, bulk_insert, delete, insert_overwrite, insert_overwrite_table or "
+        "delete_partition",
         option=write.OPERATION,
     ),
     Flag(
@@ -135,6 +145,12 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
         name="--ordering-field",
         help="column whose highest value wins among records of one key",
         option=write.ORDERING_FIELD,
+    ),
+    Flag(
+        field="partitions_to_delete",
+        name="--partitions-to-delete",
+        help="comma-separated partition paths for delete_partition, * for any characters",
+        option=operations.PARTITIONS_TO_DELETE,
     ),
     Flag(
         field="source_format",
@@ -192,7 +208,11 @@ class JobResult:
     """What a job did to a table.
 
     ``instant`` is None when there was nothing to do. ``records`` counts inserted, updated, deleted
-    and failed ones; ``seconds`` has ``total`` and one entry per stage.
+    and failed ones; ``seconds`` has ``total`` and one entry per stage,
+    ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
+    are written, the seconds that tasks spent on them. ``failures`` is empty unless
+    records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
+    all of them are.
     """
 
     status: Status
@@ -206,11 +226,13 @@ class JobResult:
     files: Mapping[str, int] = field(default_factory=dict)
     bytes_written: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+    stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    failures: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
         plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        for name in ("records", "files", "seconds"):
+        for name in ("records", "files", "seconds", "stages", "failures"):
             plain[name] = dict(plain[name])
         plain["partitions"] = list(self.partitions)
         return plain
@@ -313,6 +335,16 @@ def _put(pairs: dict[str, str], key: str, value: str, where: str) -> None:
 def _shorthands(request: UpsertRequest) -> dict[str, str]:
     given = ((flag.option, getattr(request, flag.field)) for flag in UPSERT_FLAGS)
     return {option.key: value for option, value in given if option and value is not None}
+
+
+def _check_needs_no_source(options: Mapping[str, str]) -> None:
+    is_deletion = operations.OPERATION.read(options) is operations.Operation.DELETE_PARTITION
+    if is_deletion and operations.PARTITIONS_TO_DELETE.read(options) is not None:
+        return
+    raise OptionError(
+        "there is no source; name the rows to write with --source, or the partitions that "
+        f"{operations.Operation.DELETE_PARTITION.value} takes with --partitions-to-delete"
+    )
 
 
 def _read_properties(path: str) -> dict[str, str]:

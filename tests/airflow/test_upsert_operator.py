@@ -209,6 +209,39 @@ def test_all_arguments_of_the_job_are_rendered() -> None:
     assert request.sql == "SELECT * FROM source WHERE at < '2013-03-01'"
 
 
+@pytest.mark.parametrize(
+    "operation", ["upsert", "insert", "bulk_insert", "delete", "insert_overwrite"]
+)
+def test_every_operation_that_takes_rows_is_submitted(
+    operation: str, submissions: Submissions, landed: Any
+) -> None:
+    task = make(operation=operation)
+    task.execute(task_context(task))
+    (command,) = submissions
+    assert command[command.index("--operation") + 1] == operation
+
+
+def test_partitions_are_deleted_without_a_source(submissions: Submissions, landed: Any) -> None:
+    task = make(
+        source=None,
+        operation="delete_partition",
+        partitions_to_delete=["{{ data_interval_start.strftime('%Y/%m') }}", "old*"],
+    )
+    context = task_context(task)
+    task.render_template_fields(context)
+    task.execute(context)
+    (command,) = submissions
+    assert command[command.index("--partitions-to-delete") + 1] == "2013/02,old*"
+    assert "--source" not in command
+
+
+def test_without_a_source_nothing_else_is_submitted(submissions: Submissions, landed: Any) -> None:
+    task = make(source=None)
+    with pytest.raises(PyhudiRequestError, match="there is no source"):
+        task.execute(task_context(task))
+    assert submissions == []
+
+
 def test_the_parent_s_templated_fields_stay_templated() -> None:
     assert set(SparkSubmitOperator.template_fields) <= set(PyhudiUpsertOperator.template_fields)
 

@@ -6,7 +6,9 @@ import ast
 import re
 
 from pyhudi.config import known
+from pyhudi.config.hudi_options import hudi_options
 from pyhudi.config.option import declared
+from pyhudi.errors import UnsupportedError
 from tests.support.source_tree import ROOT, docstrings, shipped
 
 KEY = re.compile(r"\bhoodie\.[a-z0-9_{}]+(?:\.[a-z0-9_]+)*")
@@ -15,10 +17,6 @@ ELSEWHERE = {
     ("pyhudi/table/properties_file.py", "hoodie.properties"): "the name of a file",
     ("pyhudi/schema/avro.py", "hoodie.{}"): "the namespace of Avro records",
     ("pyhudi/basefile/footer.py", "hoodie.bloomfilter"): "a key of Parquet footers",
-    (
-        "pyhudi/read/query.py",
-        "hoodie.populate.meta.fields",
-    ): "names a property of the table in an error",
     (
         "pyhudi/read/retention.py",
         "hoodie.clean.commits.retained",
@@ -46,8 +44,37 @@ def test_a_key_is_declared_once() -> None:
     keys = [key for option in declared().values() for key in (option.key, *option.aliases)]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     assert not twice, f"these keys belong to two options: {twice}"
-    both = sorted(set(keys) & set(known.REFUSED))
-    assert not both, f"these keys are declared and in the list of the refused ones: {both}"
+
+
+def test_a_key_that_is_declared_is_not_listed_as_one_that_is_not_followed() -> None:
+    keys = {key for option in declared().values() for key in (option.key, *option.aliases)}
+    listed = [key for option in hudi_options() for key in option.keys]
+    assert not (both := sorted(keys.intersection(listed))), (
+        f"these keys are declared: {both}. Take their lines out of pyhudi/config/hudi/*.tsv"
+    )
+    twice = sorted({key for key in listed if listed.count(key) > 1})
+    assert not twice, f"these keys are listed twice in pyhudi/config/hudi: {twice}"
+
+
+def test_every_key_that_is_listed_as_refused_is_refused() -> None:
+    refused = [option for option in hudi_options() if option.allowed is not None]
+    accepted = [key for each in refused for key in each.keys if not _is_refused(key, "no value")]
+    assert not accepted, f"docs/options.md calls these refused, and they are not: {accepted}"
+    allowed = [
+        (key, value) for each in refused for key in each.keys for value in each.allowed or ()
+    ]
+    assert not (strict := [pair for pair in allowed if _is_refused(*pair)]), (
+        f"docs/options.md says that these are fine, and they are refused: {strict}"
+    )
+
+
+def test_a_line_about_an_option_says_what_it_means() -> None:
+    wrong = [
+        option.keys[0]
+        for option in hudi_options()
+        if not option.meaning or option.meaning.endswith(".") or not option.chapter_reason
+    ]
+    assert not wrong, f"these lines of pyhudi/config/hudi/*.tsv are no short phrase: {wrong}"
 
 
 def test_an_option_says_what_it_does_in_a_line() -> None:
@@ -72,6 +99,14 @@ def test_every_option_is_read_somewhere() -> None:
     }
     dead = sorted(key for name, key in names.items() if f"{name}.read(" not in readers)
     assert not dead, f"these options are declared, documented and never read: {dead}"
+
+
+def _is_refused(key: str, value: str) -> bool:
+    try:
+        known.check_known({key: value})
+    except UnsupportedError:
+        return True
+    return False
 
 
 def _strings(tree: ast.Module) -> list[str]:

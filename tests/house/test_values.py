@@ -12,6 +12,7 @@ OTHERWISE = {
     "pyhudi/config/table.py:_Reader": ({"kw_only"}, "a private view of one mapping"),
     "pyhudi/filegroup/listing.py:StorageListing": ({"kw_only"}, "one field, what it lists"),
     "pyhudi/timeline/timeline.py:Timeline": ({"kw_only"}, "one field, the instants"),
+    "pyhudi/spark/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
     "pyhudi/write/handle.py:RowCounts": (
         {"frozen", "kw_only"},
         "state of an open handle, counted up while it writes",

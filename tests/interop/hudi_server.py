@@ -58,6 +58,12 @@ def set_hadoop(hudi: Hudi, name: str, value: str | None) -> None:
     conf.unset(name) if value is None else conf.set(name, value)
 
 
+def set_spark(hudi: Hudi, name: str, value: str | None) -> None:
+    """Set or reset one setting of the Spark session."""
+    conf = hudi.spark.conf
+    conf.unset(name) if value is None else conf.set(name, value)
+
+
 COMMANDS: dict[str, Command] = {
     "read": read,
     "write": write,
@@ -69,6 +75,7 @@ COMMANDS: dict[str, Command] = {
     "schema": tables.schema,
     "properties": tables.properties,
     "set_hadoop": set_hadoop,
+    "set_spark": set_spark,
 }
 
 

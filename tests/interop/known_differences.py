@@ -13,11 +13,33 @@ NO_LOCAL_TIMES_IN_015 = (
 NO_LOCAL_TIMES_IN_HUDI_RS = (
     "hudi-rs 0.5.0 panics (not yet implemented) on timestamps without zone, in Hudi's tables too"
 )
+NO_FRACTIONS_IN_ORC = (
+    "Hudi's AvroOrcUtils takes the fractions of ORC timestamps for what comes on top of their "
+    "milliseconds: rows that it rewrites are shifted, in Hudi's own tables too"
+)
 
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "test_hudi_keeps_fractions_of_seconds_in_orc_files[0.15.0]": NO_FRACTIONS_IN_ORC,
+    "test_hudi_keeps_fractions_of_seconds_in_orc_files[1.1.1]": NO_FRACTIONS_IN_ORC,
+    "test_hudi_reads_our_orc_files[0.15.0-orc_local]": NO_LOCAL_TIMES_IN_015,
     "test_hudi_reads_and_validates_what_we_wrote[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
     "test_hudi_travels_back_in_time_over_our_commits[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
     "test_hudi_reads_the_changes_since_our_first_commit[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
     "test_hudi_and_we_take_turns_in_writing[0.15.0-local_times]": NO_LOCAL_TIMES_IN_015,
     "test_hudi_rs_reads_what_we_wrote[local_times]": NO_LOCAL_TIMES_IN_HUDI_RS,
 }
+
+NOT_DRAWN: dict[str, str] = {
+    "rivals under commit time in 0.15": (
+        "records of one key in a batch: 0.15 keeps the highest ordering value under "
+        "OverwriteWithLatestAvroPayload, 1.1 the last to arrive, and we follow 1.1"
+    ),
+    "ordering by dates in 1.1": (
+        "1.1 fails by accident when it compares ordering values that are dates; we compare them"
+    ),
+    "upserts without ordering column in 0.15": (
+        "0.15 takes the column ts when none is named, and fails when there is no such column"
+    ),
+}
+"""What the random operations of test_differential.py leave out: there Hudi differs from itself, or
+fails by accident."""

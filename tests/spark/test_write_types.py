@@ -15,7 +15,7 @@ import pyhudi
 import pyhudi.spark
 from pyhudi.jobs import UpsertRequest
 from pyhudi.schema.metafields import META_FIELDS
-from pyhudi.spark.source import ParquetRows, rows_of_source
+from pyhudi.spark.batch.source import ParquetRows, rows_of_source
 from pyhudi.spark.upsert import run_upsert
 from tests.support.golden import row_texts
 from tests.support.orders import OPTIONS, SMALL_FILES

@@ -11,10 +11,12 @@ import pyarrow as pa
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.config.merging import MergeLaw
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig
+from pyhudi.merge.rule import MergeRule
 from pyhudi.read.query import plan_read
 from pyhudi.read.snapshot import read_file
 from pyhudi.schema.arrow import arrow_to_avro
@@ -33,6 +35,8 @@ from pyhudi.write.job import TaskIdentity, WriteJob
 from pyhudi.write.merge import merge_file
 from tests.support.memory import MemoryStorage
 
+EVENT_TIME = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",))
+COMMIT_TIME = MergeRule(law=MergeLaw.COMMIT_TIME)
 DATA = pa.schema({"id": pa.string(), "ts": pa.int64(), "value": pa.string()})
 CONFIG = TableConfig(
     name="plain",
@@ -87,10 +91,10 @@ def job_on(storage: Storage, instant: str, **more: Any) -> WriteJob:
     settings: dict[str, Any] = {
         "schema": with_meta(DATA),
         "avro_schema": with_meta_avro(arrow_to_avro(DATA, "plain")),
-        "parquet": ParquetWriteOptions(codec="none"),
+        "encoding": ParquetWriteOptions(codec="none"),
         "bloom": BloomParameters(num_entries=50, max_entries=100),
         "max_file_size_bytes": 1 << 20,
-        "ordering_field": "ts",
+        "rule": EVENT_TIME,
         "combine_batch": True,
         **more,
     }

@@ -15,11 +15,11 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def data_files(folder: Path, instant: str = "") -> list[str]:
-    """The Parquet files below a folder, those of one instant or all, relative to it."""
+    """The base files below a folder, those of one instant or all, relative to it."""
     return sorted(
         str(path.relative_to(folder))
-        for path in folder.rglob(f"*{instant}.parquet")
-        if ".hoodie" not in path.relative_to(folder).parts
+        for path in folder.rglob(f"*{instant}.*")
+        if path.suffix in (".parquet", ".orc") and ".hoodie" not in path.relative_to(folder).parts
     )
 
 

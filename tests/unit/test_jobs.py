@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config import write
+from pyhudi.config.operations import PARTITIONS_TO_DELETE
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.jobs import UPSERT_FLAGS, JobResult, UpsertRequest
 
@@ -32,6 +33,7 @@ maybe = st.none() | texts
         record_key=maybe,
         partition_path=st.none() | st.just("") | texts,
         ordering_field=maybe,
+        partitions_to_delete=maybe,
         source_format=texts,
         source_options=pairs,
         sql=maybe,
@@ -55,6 +57,17 @@ def test_every_field_of_a_request_has_a_flag() -> None:
 
 def request_of(*args: str) -> UpsertRequest:
     return UpsertRequest.from_args(["--base-path", "/t", "--source", "/s", *args])
+
+
+def test_partitions_are_deleted_without_a_source() -> None:
+    args = ["--base-path", "/t", "--operation", "delete_partition"]
+    asked = UpsertRequest.from_args([*args, "--partitions-to-delete", "2024/*"])
+    assert asked.source is None
+    assert asked.options()[PARTITIONS_TO_DELETE.key] == "2024/*"
+    by_option = f"--hoodie-conf={PARTITIONS_TO_DELETE.key}=p"
+    assert UpsertRequest.from_args([*args, by_option]).partitions_to_delete is None
+    with pytest.raises(OptionError, match="--partitions-to-delete"):
+        UpsertRequest.from_args(args)
 
 
 def test_a_shorthand_is_another_spelling_of_an_option() -> None:

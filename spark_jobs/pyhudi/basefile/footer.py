@@ -1,4 +1,4 @@
-"""What Hudi keeps in the footer of a Parquet base file."""
+"""What Hudi keeps in the footer of a base file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ BLOOM_TYPE_CODE: Final = "hoodie_bloom_filter_type_code"
 MIN_RECORD_KEY: Final = "hoodie_min_record_key"
 MAX_RECORD_KEY: Final = "hoodie_max_record_key"
 AVRO_SCHEMA: Final = "parquet.avro.schema"
+ORC_AVRO_SCHEMA: Final = "orc.avro.schema"
 WRITER_MODEL: Final = "writer.model.name"
 
 
@@ -43,21 +44,38 @@ class FooterMetadata:
         return bloom.parse(self.bloom_text, self.bloom_type_code)
 
     def entries(self) -> dict[str, str]:
-        """The key-value pairs to put into the footer.
+        """The key-value pairs to put into the footer of a Parquet file.
 
         Source: HoodieAvroWriteSupport, HoodieBloomFilterWriteSupport, Hudi 0.15 (a SIMPLE filter
         goes without its type code).
         """
+        return _present(
+            {
+                **self._key_entries(),
+                WRITER_MODEL: None if self.avro_schema is None else "avro",
+                AVRO_SCHEMA: self.avro_schema,
+            }
+        )
+
+    def orc_entries(self) -> dict[str, str]:
+        """The key-value pairs to put into the user metadata of an ORC file.
+
+        Source: HoodieOrcWriter of Hudi 0.15, HoodieAvroOrcWriter of 1.1.
+        """
+        return _present({**self._key_entries(), ORC_AVRO_SCHEMA: self.avro_schema})
+
+    def _key_entries(self) -> dict[str, str | None]:
         code = self.bloom_type_code if self.bloom_type_code != bloom.SIMPLE else None
-        pairs = {
+        return {
             MIN_RECORD_KEY: self.min_key,
             BLOOM_FILTER: self.bloom_text,
             MAX_RECORD_KEY: self.max_key,
             BLOOM_TYPE_CODE: code,
-            WRITER_MODEL: None if self.avro_schema is None else "avro",
-            AVRO_SCHEMA: self.avro_schema,
         }
-        return {key: value for key, value in pairs.items() if value is not None}
+
+
+def _present(pairs: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in pairs.items() if value is not None}
 
 
 def read_footer(metadata: Mapping[bytes, bytes] | None) -> FooterMetadata:
@@ -82,5 +100,5 @@ def read_footer(metadata: Mapping[bytes, bytes] | None) -> FooterMetadata:
         bloom_type_code=(code or bloom.SIMPLE) if bloom_text is not None else None,
         min_key=text(MIN_RECORD_KEY),
         max_key=text(MAX_RECORD_KEY),
-        avro_schema=text(AVRO_SCHEMA),
+        avro_schema=text(AVRO_SCHEMA) or text(ORC_AVRO_SCHEMA),
     )

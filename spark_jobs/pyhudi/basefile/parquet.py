@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.basefile.bloom import BloomBuilder, BloomFilter, BloomParameters
+from pyhudi.basefile.bloom import BloomFilter, BloomParameters
 from pyhudi.basefile.encoding import (
     ALL_DIFFERENT,
     dictionary_columns,
@@ -17,7 +17,7 @@ from pyhudi.basefile.encoding import (
     stored_schema,
 )
 from pyhudi.basefile.footer import FooterMetadata, read_footer
-from pyhudi.basefile.key_range import KeyRange
+from pyhudi.basefile.keys import KeyRecord
 from pyhudi.errors import CorruptTableError, InvariantError
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.metafields import RECORD_KEY
@@ -54,7 +54,7 @@ class ParquetWriteOptions:
     dictionary_page_bytes: int = 1 << 20
 
 
-class BaseFileWriter:
+class ParquetWriter:
     """Writes one Parquet base file: rows as they come, the footer when it is closed.
 
     Leaving the context normally closes the file, leaving it by an error abandons it.
@@ -79,15 +79,14 @@ class BaseFileWriter:
     ) -> None:
         self._sink, self._options, self._avro_schema = sink, options, avro_schema
         self._schema = schema.remove_metadata()
-        self._bloom = None if bloom is None else BloomBuilder(bloom, inherited=previous_bloom)
-        self._keys = KeyRange()
+        self._keys = KeyRecord(bloom, previous_bloom)
         self._held: list[pa.Table] = []
         self._held_rows = self._held_bytes = self._flushed_bytes = 0
         self._writer: pq.ParquetWriter | None = None
         self._file_bytes: int | None = None
         self.num_rows = 0
 
-    def __enter__(self) -> BaseFileWriter:
+    def __enter__(self) -> ParquetWriter:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -103,8 +102,7 @@ class BaseFileWriter:
             return self._file_bytes
         written = self._sink.tell()
         shrinkage = written / self._flushed_bytes if self._flushed_bytes else _USUAL_SHRINKAGE
-        footer = 0 if self._bloom is None else self._bloom.text_bytes
-        return int(written + self._held_bytes * shrinkage) + footer
+        return int(written + self._held_bytes * shrinkage) + self._keys.text_bytes
 
     @property
     def held_bytes(self) -> int:
@@ -164,7 +162,8 @@ class BaseFileWriter:
             return
         self.flush()
         writer = self._writer or self._open([])
-        writer.add_key_value_metadata(self._footer().entries())
+        footer = self._keys.footer(dumps(self._avro_schema))
+        writer.add_key_value_metadata(footer.entries())
         writer.close()
         self._file_bytes = self._sink.tell()
         self._sink.close()
@@ -178,11 +177,7 @@ class BaseFileWriter:
         self._sink.close()
 
     def _hold(self, table: pa.Table, *, is_kept: bool) -> None:
-        if self._bloom is not None:
-            keys = joined([table.column(RECORD_KEY)], pa.string())
-            if not (is_kept and self._bloom.inherits):
-                self._bloom.add(keys)
-            self._keys.add(keys)
+        self._keys.add(table, is_kept=is_kept)
         self._held.append(table)
         self._held_rows += table.num_rows
         self._held_bytes += table.nbytes
@@ -204,20 +199,8 @@ class BaseFileWriter:
         )
         return self._writer
 
-    def _footer(self) -> FooterMetadata:
-        text = dumps(self._avro_schema)
-        if self._bloom is None:
-            return FooterMetadata(avro_schema=text)
-        return FooterMetadata(
-            bloom_text=self._bloom.to_text(),
-            bloom_type_code=self._bloom.type_code,
-            min_key=self._keys.min_key,
-            max_key=self._keys.max_key,
-            avro_schema=text,
-        )
 
-
-class BaseFileReader:
+class ParquetReader:
     """Reads one Parquet base file, whoever wrote it; ``name`` is what errors call it.
 
     Guarantees: single-threaded; beside a batch, memory holds a row group as stored if it is small,

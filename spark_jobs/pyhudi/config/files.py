@@ -8,7 +8,6 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.option import Option, declare
-from pyhudi.errors import UnsupportedError
 
 
 class BulkInsertSortMode(Enum):
@@ -20,12 +19,6 @@ class BulkInsertSortMode(Enum):
     NONE = "NONE"
     GLOBAL_SORT = "GLOBAL_SORT"
     PARTITION_SORT = "PARTITION_SORT"
-
-
-class IndexType(Enum):
-    """How stored keys are found."""
-
-    SIMPLE = "SIMPLE"
 
 
 class ParquetCodec(Enum):
@@ -41,13 +34,6 @@ class ParquetCodec(Enum):
 def _codec(text: str) -> ParquetCodec:
     is_none = text.lower() in ("", "uncompressed")
     return ParquetCodec.NONE if is_none else option.parse_enum(ParquetCodec)(text)
-
-
-def _index_type(text: str) -> IndexType:
-    others = ("bloom", "global_bloom", "global_simple", "bucket", "record_index", "hbase")
-    if text.lower() in (*others, "inmemory", "flink_state", "global_record_level_index"):
-        raise UnsupportedError(f"hoodie.index.type is {text!r}, which is not supported; use SIMPLE")
-    return option.parse_enum(IndexType)(text)
 
 
 def _sort_mode(text: str) -> BulkInsertSortMode:
@@ -198,15 +184,7 @@ BULK_INSERT_PARALLELISM = declare(
         key="hoodie.bulkinsert.shuffle.parallelism",
         parse=option.parse_int,
         default=0,
-        doc="tasks of a sorted bulk insert; 0 follows the input",
-    )
-)
-INDEX_TYPE = declare(
-    Option(
-        key="hoodie.index.type",
-        parse=_index_type,
-        default=IndexType.SIMPLE,
-        doc="how stored keys are found",
+        doc="tasks of a sorted bulk insert; 0 for as many as fill base files",
     )
 )
 HEARTBEAT_INTERVAL = declare(
@@ -299,10 +277,15 @@ class BloomConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkInsertConfig:
-    """How a bulk insert orders and spreads its rows; ``parallelism`` 0 follows the input."""
+    """How a bulk insert orders and spreads its rows; ``parallelism`` 0 follows the size."""
 
     sort_mode: BulkInsertSortMode = SORT_MODE.default
     parallelism: int = BULK_INSERT_PARALLELISM.default
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether rows are put into an order of their own."""
+        return self.sort_mode is not BulkInsertSortMode.NONE
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> BulkInsertConfig:
@@ -310,18 +293,6 @@ class BulkInsertConfig:
         return cls(
             sort_mode=SORT_MODE.read(options), parallelism=BULK_INSERT_PARALLELISM.read(options)
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexConfig:
-    """How stored keys are found."""
-
-    index_type: IndexType = INDEX_TYPE.default
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> IndexConfig:
-        """The index that options ask for."""
-        return cls(index_type=INDEX_TYPE.read(options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

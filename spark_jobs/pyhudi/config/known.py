@@ -1,4 +1,7 @@
-"""What is done about options that are not declared: refused, or named in one warning."""
+"""What is done about options that are not declared: refused, or named in one warning.
+
+Which is done is in the files of the folder ``hudi``; an option that is declared leaves them.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +9,34 @@ import logging
 from collections.abc import Mapping
 
 # Imported so that their options are declared.
-from pyhudi.config import files, merging, read, write
+from pyhudi.config import (
+    evolution,
+    failures,
+    files,
+    formats,
+    index,
+    keygen,
+    merging,
+    operations,
+    read,
+    write,
+)
+from pyhudi.config.hudi_options import find_option
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.errors import OptionError, UnsupportedError
 
-MODULES = (files, merging, read, write)
-
-_STRATEGIES = (
-    # The ids of event-time and commit-time ordering; 0.15 gives the first whatever the payload.
-    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
-    "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+MODULES = (
+    evolution,
+    failures,
+    files,
+    formats,
+    index,
+    keygen,
+    merging,
+    operations,
+    read,
+    write,
 )
-_MERGERS = (
-    "org.apache.hudi.common.model.hoodieavrorecordmerger",
-    "org.apache.hudi.hoodiesparkrecordmerger",
-)
-
-REFUSED: Mapping[str, tuple[str, ...]] = {
-    "hoodie.allow.operation.metadata.field": ("false",),
-    "hoodie.base.file.format": ("parquet",),
-    "hoodie.bootstrap.base.path": (),
-    "hoodie.bulkinsert.overwrite.operation.type": (),
-    "hoodie.compaction.record.merger.strategy": _STRATEGIES,
-    "hoodie.datasource.insert.dup.policy": ("none",),
-    "hoodie.datasource.overwrite.mode": (),
-    "hoodie.datasource.write.drop.partition.columns": ("false",),
-    "hoodie.datasource.write.insert.drop.duplicates": ("false",),
-    "hoodie.datasource.write.partitions.to.delete": (),
-    "hoodie.datasource.write.reconcile.schema": ("false",),
-    "hoodie.datasource.write.record.merger.impls": _MERGERS,
-    "hoodie.datasource.write.record.merger.strategy": _STRATEGIES,
-    "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": ("false",),
-    "hoodie.index.class": (),
-    "hoodie.parquet.outputtimestamptype": ("timestamp_micros",),
-    "hoodie.partition.ttl.inline": ("false",),
-    "hoodie.payload.delete.field": (),
-    "hoodie.payload.delete.marker": (),
-    "hoodie.populate.meta.fields": ("true",),
-    "hoodie.record.merge.strategy.id": _STRATEGIES,
-    "hoodie.schema.on.read.enable": ("false",),
-    "hoodie.table.base.file.format": ("parquet",),
-    "hoodie.table.cdc.enabled": ("false",),
-    "hoodie.table.version": ("6",),
-    "hoodie.write.concurrency.mode": ("single_writer",),
-    "hoodie.write.partial.update.schema": (),
-    "hoodie.write.record.merge.custom.implementation.classes": _MERGERS,
-    "hoodie.write.record.merge.strategy.id": _STRATEGIES,
-    "hoodie.write.schema": (),
-}
-"""Options that are not followed, with the values, in small letters, for which that is no matter."""
-
-QUIET: Mapping[str, str] = {
-    "hoodie.metadata.enable": "false",
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.embed.timeline.server": "false",
-    "hoodie.write.markers.type": "direct",
-}
 
 _log = logging.getLogger(__name__)
 
@@ -90,15 +64,15 @@ def check_known(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _refuse(key: str, value: str) -> None:
-    if key not in REFUSED or not value or value.lower() in REFUSED[key]:
+    option = find_option(key)
+    if option is None or not option.refuses(value):
         return
-    allowed = " or ".join(REFUSED[key])
-    advice = f"allowed: {allowed}" if allowed else "leave it out"
+    advice = f"allowed: {' or '.join(option.allowed)}" if option.allowed else "leave it out"
     raise UnsupportedError(
         f"option {key} is {value!r}, which is not supported and would change the data; {advice}"
     )
 
 
 def _is_ignored(key: str, value: str) -> bool:
-    is_hudis = key.startswith("hoodie.")
-    return is_hudis and key not in REFUSED and value.lower() != QUIET.get(key)
+    option = find_option(key)
+    return key.startswith("hoodie.") if option is None else option.is_warned_about(value)

@@ -9,20 +9,28 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import groupby
 from types import ModuleType
 from typing import Any
 
-from pyhudi.config import files, merging, read, write
-from pyhudi.config.known import QUIET, REFUSED
+from pyhudi.config.hudi_options import HudiOption, hudi_options
+from pyhudi.config.known import MODULES
 from pyhudi.config.option import Option
 from pyhudi.errors import HudiError
 
-_CHAPTERS: tuple[tuple[str, ModuleType], ...] = (
-    ("What to write", write),
-    ("Which of two records wins", merging),
-    ("Files, index and heartbeat", files),
-    ("Reading", read),
-)
+_TITLES = {
+    "write": "The table and the rows",
+    "operations": "Operations",
+    "keygen": "Key generators",
+    "merging": "Which of two records wins",
+    "evolution": "Changes of the schema",
+    "index": "How stored keys are found",
+    "files": "Files and heartbeat",
+    "formats": "Formats of base files",
+    "failures": "Rows that cannot be written",
+    "read": "Reading",
+}
+"""Chapters in order, by the module that declares their options; others come after them."""
 
 _NONSENSE = ("\0", ",")
 _ADVICE = re.compile(r"^.*; (?:supported are|write it as) ", re.DOTALL)
@@ -40,39 +48,42 @@ an error that names the key.
 
 *Since* is the first Hudi release that has the key, 0.14 for all that are as old as table version 6
 or older; *pyhudi* is one of ours.
+
+## Options that are honoured
 """
 
-_REFUSED_HEAD = """\
-## Refused
+_OTHERS_HEAD = """\
+## Options of Hudi that are not followed
 
-To ignore these would change the data, so any value but the allowed ones is an error.
-
-| key | allowed |
-|---|---|"""
-
-_IGNORED_HEAD = """\
-## Ignored
-
-Every other `hoodie.*` option has no effect here and is named in one warning per write. These are
-not even warned about when they ask for what happens anyway. Keys that begin with neither `hoodie.`
-nor `pyhudi.` are other people's; an unknown key that begins with `pyhudi.` is an error.
-
-| key | value without a warning |
-|---|---|"""
+All others that the write path of Hudi 0.15 and 1.1 knows, with Hudi's defaults. One that is
+*ignored* has no effect here; all such in a request are named in one warning. One that is *refused*
+is an error, because to ignore it would change the data or break a promise; its default, an empty
+text and the values that are named are fine. A `hoodie.*` key on no list is ignored with the same
+warning. Keys that begin with neither `hoodie.` nor `pyhudi.` are other people's; one that begins
+with `pyhudi.` and does not exist is an error.
+"""
 
 
 def options_page() -> str:
     """The whole page, as Markdown."""
-    chapters = (_chapter(title, module) for title, module in _CHAPTERS)
-    refused = (_row(f"`{key}`", _allowed_of(values)) for key, values in sorted(REFUSED.items()))
-    ignored = (_row(f"`{key}`", f"`{value}`") for key, value in sorted(QUIET.items()))
-    parts = (_HEAD, *chapters, _table(_REFUSED_HEAD, refused), _table(_IGNORED_HEAD, ignored))
-    return "\n".join(parts)
+    chapters = (_chapter(title, options) for title, options in _declared_chapters())
+    by_chapter = groupby(hudi_options(), key=lambda option: option.chapter)
+    others = (_other_chapter(title, tuple(options)) for title, options in by_chapter)
+    return "\n".join((_HEAD, *chapters, _OTHERS_HEAD, *others))
 
 
-def _chapter(title: str, module: ModuleType) -> str:
-    head = f"## {title}\n\n| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
-    return _table(head, (_option_row(option) for option in _options_of(module)))
+def _declared_chapters() -> Iterator[tuple[str, list[Option[Any]]]]:
+    by_name = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+    seen: set[str] = set()
+    for name in sorted(by_name, key=[*_TITLES, *by_name].index):
+        fresh = [option for option in _options_of(by_name[name]) if option.key not in seen]
+        seen.update(option.key for option in fresh)
+        yield _TITLES.get(name, name.capitalize()), fresh
+
+
+def _chapter(title: str, options: Iterable[Option[Any]]) -> str:
+    head = f"### {title}\n\n| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
+    return _table(head, map(_option_row, options))
 
 
 def _options_of(module: ModuleType) -> Iterator[Option[Any]]:
@@ -103,8 +114,25 @@ def _shown(value: object) -> str:
     return "" if value is None or value in ("", ()) else f"`{value}`"
 
 
-def _allowed_of(values: tuple[str, ...]) -> str:
-    return ", ".join(f"`{value}`" for value in values) or "leave it out"
+def _other_chapter(title: str, options: tuple[HudiOption, ...]) -> str:
+    reason = f"Why to ignore is harmless here: {options[0].chapter_reason}."
+    columns = "| key | default | what is done | meaning |\n|---|---|---|---|"
+    head = f"### {title}\n\n{reason}\n\n{columns}"
+    return _table(head, (_other_row(option) for option in options))
+
+
+def _other_row(option: HudiOption) -> str:
+    older = f"; also `{'`, `'.join(option.keys[1:])}`" if option.keys[1:] else ""
+    default = f"`{option.default}`" if option.default else ""
+    return _row(f"`{option.keys[0]}`", default, _treatment(option), f"{option.meaning}{older}")
+
+
+def _treatment(option: HudiOption) -> str:
+    if option.allowed is None:
+        reason = f": {option.reason}" if option.reason else ""
+        return f"ignored{reason}" + (f"; no warning at `{option.quiet}`" if option.quiet else "")
+    allowed = ", ".join(f"`{value}`" for value in option.allowed)
+    return f"refused but for {allowed}" if allowed else "refused"
 
 
 def _row(*cells: str) -> str:

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from pyhudi.config.merging import MergeMode, default_payload, merge_mode
+from pyhudi.config.keygen import class_of_type, stated_timestamp_options
+from pyhudi.config.merging import (
+    CUSTOM_MERGER,
+    CUSTOM_PAYLOAD,
+    DELETE_FIELD,
+    DELETE_MARKER,
+    DeleteMarker,
+    MergeLaw,
+    default_payload,
+    merge_law,
+)
 from pyhudi.config.option import parse_bool, parse_fields
 from pyhudi.config.properties import table_checksum
 from pyhudi.config.versions import TableVersion
@@ -24,7 +34,12 @@ _PARTITION = "hoodie.table.partition.fields"
 _PRECOMBINE = "hoodie.table.precombine.field"
 _ORDERING = "hoodie.table.ordering.fields"
 _KEY_GENERATOR = "hoodie.table.keygenerator.class"
+_KEY_GENERATOR_TYPE = "hoodie.table.keygenerator.type"
 _PAYLOAD = "hoodie.compaction.payload.class"
+_STRATEGY = "hoodie.record.merge.strategy.id"
+# Hudi 1.1 keeps what a payload is told beside the table under this prefix, in version 6 too.
+_DELETE_FIELD = f"hoodie.record.merge.property.{DELETE_FIELD.key}"
+_DELETE_MARKER = f"hoodie.record.merge.property.{DELETE_MARKER.key}"
 _HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 _URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
 _DROP_COLUMNS = "hoodie.datasource.write.drop.partition.columns"
@@ -57,7 +72,9 @@ class TimelineZone(Enum):
 class TableConfig:
     """What a table says of itself.
 
-    ``payload_class`` is None in tables that name none; ``raw`` has the properties as they were
+    ``payload_class`` is None in tables that name none; ``custom_merger`` is the class path of a
+    merger in Python; ``timestamp_options`` are those of a
+    timestamp-based key generator; ``raw`` has the properties as they were
     read, those included that have no field here.
     """
 
@@ -70,6 +87,8 @@ class TableConfig:
     ordering_fields: tuple[str, ...] = ()
     key_generator_class: str | None = None
     payload_class: str | None = None
+    custom_merger: str | None = None
+    delete_marker: DeleteMarker | None = None
     hive_style: bool = False
     url_encode: bool = False
     drop_partition_columns: bool = False
@@ -80,6 +99,7 @@ class TableConfig:
     metadata_partitions: tuple[str, ...] = ()
     create_schema: str | None = None
     bootstrap_base_path: str | None = None
+    timestamp_options: Mapping[str, str] = field(default_factory=dict)
     raw: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -101,8 +121,10 @@ class TableConfig:
             # Custom key generators of table version 8 note a kind behind each field.
             partition_fields=tuple(name.partition(":")[0] for name in read.fields(_PARTITION)),
             ordering_fields=read.fields(_ORDERING) or read.fields(_PRECOMBINE),
-            key_generator_class=read.text(_KEY_GENERATOR),
+            key_generator_class=read.key_generator(),
             payload_class=read.text(_PAYLOAD),
+            custom_merger=read.text(CUSTOM_MERGER.key),
+            delete_marker=read.delete_marker(),
             hive_style=read.flag(_HIVE_STYLE, default=False),
             url_encode=read.flag(_URL_ENCODE, default=False),
             drop_partition_columns=read.flag(_DROP_COLUMNS, default=False),
@@ -113,6 +135,7 @@ class TableConfig:
             metadata_partitions=(*read.fields(_METADATA), *read.fields(_METADATA_INFLIGHT)),
             create_schema=read.text(_CREATE_SCHEMA),
             bootstrap_base_path=read.text(_BOOTSTRAP),
+            timestamp_options=stated_timestamp_options(properties),
             raw=dict(properties),
         )
 
@@ -150,6 +173,8 @@ class TableConfig:
             _METADATA: ",".join(self.metadata_partitions),
             _METADATA_INFLIGHT: "",
             _CHECKSUM: str(table_checksum(self.database, self.name)),
+            **self.timestamp_options,
+            **self._merge_properties(),
         }
         optional = (_RECORD_KEY, _PRECOMBINE, _KEY_GENERATOR, _CREATE_SCHEMA)
         return {key: value for key, value in properties.items() if value or key not in optional}
@@ -159,8 +184,17 @@ class TableConfig:
         off = {_METADATA: "", _METADATA_INFLIGHT: ""}
         return TableConfig.from_properties({**self.raw, **off})
 
+    def _merge_properties(self) -> dict[str, str]:
+        properties = {}
+        if self.payload_class == CUSTOM_PAYLOAD and self.custom_merger:
+            properties[CUSTOM_MERGER.key] = self.custom_merger
+        if self.delete_marker is not None:
+            properties[_DELETE_FIELD] = self.delete_marker.field
+            properties[_DELETE_MARKER] = self.delete_marker.value
+        return properties
+
     @property
-    def merge_mode(self) -> MergeMode:
+    def merge_law(self) -> MergeLaw:
         """Which of two records of one key wins.
 
         Tables that name no payload class merge by event time as soon as they have an ordering
@@ -169,7 +203,7 @@ class TableConfig:
         Raises:
             UnsupportedError: a payload class with rules of its own.
         """
-        return merge_mode(self.payload_class, self.ordering_fields)
+        return merge_law(self.payload_class, self.ordering_fields, self.raw.get(_STRATEGY))
 
 
 def _text(flag: bool) -> str:  # noqa: FBT001 - a value, not a switch
@@ -195,6 +229,15 @@ class _Reader:
             return parse_fields(self.text(key) or "")
         except ValueError as error:
             raise self._corrupt(f"{key} is {self.text(key)!r}, not {error}") from error
+
+    def delete_marker(self) -> DeleteMarker | None:
+        column, value = self.text(_DELETE_FIELD), self.text(_DELETE_MARKER)
+        return None if column is None or value is None else DeleteMarker(field=column, value=value)
+
+    def key_generator(self) -> str | None:
+        # Hudi 1.1 writes the type, into tables of version 6 too; 0.15 the class.
+        kind = self.text(_KEY_GENERATOR_TYPE)
+        return self.text(_KEY_GENERATOR) or (class_of_type(kind) if kind else None)
 
     def flag(self, key: str, *, default: bool) -> bool:
         value = self.text(key)

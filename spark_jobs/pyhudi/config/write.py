@@ -8,40 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
 from pyhudi.config import option
+from pyhudi.config.evolution import EvolutionConfig
+from pyhudi.config.failures import FailureConfig
 from pyhudi.config.files import (
     BloomConfig,
     BulkInsertConfig,
     BulkInsertSortMode,
     FileSizing,
     HeartbeatConfig,
-    IndexConfig,
     ParquetConfig,
 )
-from pyhudi.config.merging import requested_payload
+from pyhudi.config.formats import BaseFileFormat, OrcConfig, requested_format
+from pyhudi.config.index import IndexConfig
+from pyhudi.config.keygen import (
+    DROP_PARTITION_COLUMNS,
+    POPULATE_META_FIELDS,
+    stated_timestamp_options,
+)
+from pyhudi.config.merging import MergeConfig
+from pyhudi.config.operations import (
+    ALLOW_DUPLICATES,
+    COMBINE_BEFORE_DELETE,
+    COMBINE_BEFORE_INSERT,
+    COMBINE_BEFORE_UPSERT,
+    OPERATION,
+    BatchConfig,
+    Operation,
+    StoredKeys,
+)
 from pyhudi.config.option import Option, declare
 from pyhudi.config.table import TableType, TimelineZone
 from pyhudi.config.versions import TableVersion
-from pyhudi.errors import UnsupportedError
-
-
-class Operation(Enum):
-    """What becomes of the rows."""
-
-    UPSERT = "upsert"
-    INSERT = "insert"
-    BULK_INSERT = "bulk_insert"
-    DELETE = "delete"
-
-    @property
-    def commit_name(self) -> str:
-        """The operation as commit metadata names it.
-
-        Source: WriteOperationType, Hudi 0.15.
-        """
-        return self.name
 
 
 def _table_version(text: str) -> TableVersion:
@@ -50,21 +49,13 @@ def _table_version(text: str) -> TableVersion:
     return TableVersion.SIX
 
 
-def _operation(text: str) -> Operation:
-    known = "insert_overwrite insert_overwrite_table delete_partition insert_prepped upsert_prepped"
-    if text.lower() in (*known.split(), "bulk_insert_prepped", "delete_prepped", "bootstrap"):
-        raise UnsupportedError(
-            f"{OPERATION.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in Operation)}"
-        )
-    return option.parse_enum(Operation)(text)
-
-
 def _optional_fields(text: str) -> tuple[str, ...] | None:
     return option.parse_fields(text) or None
 
 
 __all__ = [
+    "OPERATION",
+    "BatchConfig",
     "BloomConfig",
     "BulkInsertConfig",
     "BulkInsertSortMode",
@@ -113,14 +104,6 @@ TABLE_VERSION = declare(
         doc="format version of a new table; Hudi's default is its own newest",
     )
 )
-OPERATION = declare(
-    Option(
-        key=f"{_WRITE}operation",
-        parse=_operation,
-        default=Operation.UPSERT,
-        doc="what becomes of the rows",
-    )
-)
 RECORD_KEY_FIELD = declare(
     Option(
         key=f"{_WRITE}recordkey.field",
@@ -148,9 +131,9 @@ ORDERING_FIELD = declare(
             f"{_WRITE}ordering.fields",
             "hoodie.payload.ordering.field",
         ),
-        parse=option.parse_optional_text,
+        parse=_optional_fields,
         default=None,
-        doc="column whose highest value wins; Hudi 0.15 takes ts when none is given",
+        doc="columns whose highest value wins; Hudi 0.15 takes ts when none is given",
     )
 )
 KEY_GENERATOR_CLASS = declare(
@@ -212,46 +195,6 @@ TIMELINE_ZONE = declare(
         doc="zone of the instant times of a new table",
     )
 )
-COMBINE_BEFORE_UPSERT = declare(
-    Option(
-        key="hoodie.combine.before.upsert",
-        parse=option.parse_bool,
-        default=True,
-        doc="one record a key before an upsert",
-    )
-)
-COMBINE_BEFORE_INSERT = declare(
-    Option(
-        key="hoodie.combine.before.insert",
-        parse=option.parse_bool,
-        default=False,
-        doc="one record a key before an insert or bulk insert",
-    )
-)
-COMBINE_BEFORE_DELETE = declare(
-    Option(
-        key="hoodie.combine.before.delete",
-        parse=option.parse_bool,
-        default=True,
-        doc="one record a key before a delete",
-    )
-)
-ALLOW_DUPLICATES = declare(
-    Option(
-        key="hoodie.merge.allow.duplicate.on.inserts",
-        parse=option.parse_bool,
-        default=True,
-        doc="inserts into an existing file keep records of keys it has",
-    )
-)
-NULL_FOR_MISSING = declare(
-    Option(
-        key="hoodie.write.set.null.for.missing.columns",
-        parse=option.parse_bool,
-        default=False,
-        doc="a table's column that the rows lack becomes null",
-    )
-)
 COMMIT_METADATA_PREFIX = declare(
     Option(
         key=f"{_WRITE}commitmeta.key.prefix",
@@ -285,25 +228,32 @@ class WriteConfig:
     table_type: TableType = TABLE_TYPE.default
     table_version: TableVersion = TABLE_VERSION.default
     operation: Operation = OPERATION.default
+    batch: BatchConfig = field(default_factory=BatchConfig)
     record_key_fields: tuple[str, ...] | None = None
     partition_fields: tuple[str, ...] | None = None
-    ordering_field: str | None = None
+    ordering_fields: tuple[str, ...] | None = None
     key_generator: str | None = None
     hive_style: bool | None = None
     url_encode: bool | None = None
+    drop_partition_columns: bool | None = None
+    populate_meta_fields: bool | None = None
+    timestamp_options: Mapping[str, str] = field(default_factory=dict)
     consistent_logical_timestamp: bool = CONSISTENT_TIMESTAMP.default
     complex_key_new_encoding: bool | None = None
-    payload_class: str | None = None
+    merging: MergeConfig = field(default_factory=MergeConfig)
     timezone: TimelineZone = TIMELINE_ZONE.default
     combine_before_upsert: bool = COMBINE_BEFORE_UPSERT.default
     combine_before_insert: bool = COMBINE_BEFORE_INSERT.default
     combine_before_delete: bool = COMBINE_BEFORE_DELETE.default
     allow_duplicates_on_insert: bool = ALLOW_DUPLICATES.default
-    null_for_missing_columns: bool = NULL_FOR_MISSING.default
+    evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
+    failures: FailureConfig = field(default_factory=FailureConfig)
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
     sizing: FileSizing = field(default_factory=FileSizing)
+    base_file_format: BaseFileFormat | None = None
     parquet: ParquetConfig = field(default_factory=ParquetConfig)
+    orc: OrcConfig = field(default_factory=OrcConfig)
     bloom: BloomConfig = field(default_factory=BloomConfig)
     bulk_insert: BulkInsertConfig = field(default_factory=BulkInsertConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
@@ -317,36 +267,94 @@ class WriteConfig:
             OptionError: a value that is not allowed.
             UnsupportedError: a value that Hudi allows and that cannot be done here.
         """
+        batch = BatchConfig.from_options(options)
         return cls(
             table_name=TABLE_NAME.read(options),
             database=DATABASE.read(options),
             table_type=TABLE_TYPE.read(options),
             table_version=TABLE_VERSION.read(options),
-            operation=OPERATION.read(options),
+            operation=_operation(OPERATION.read(options), batch),
+            batch=batch,
             record_key_fields=RECORD_KEY_FIELD.read(options),
             partition_fields=PARTITION_PATH_FIELD.read(options),
-            ordering_field=ORDERING_FIELD.read(options),
+            ordering_fields=ORDERING_FIELD.read(options),
             key_generator=KEY_GENERATOR_CLASS.read(options) or KEY_GENERATOR_TYPE.read(options),
             hive_style=HIVE_STYLE.read(options),
             url_encode=URL_ENCODE.read(options),
+            drop_partition_columns=DROP_PARTITION_COLUMNS.read(options),
+            populate_meta_fields=POPULATE_META_FIELDS.read(options),
+            timestamp_options=stated_timestamp_options(options),
             consistent_logical_timestamp=CONSISTENT_TIMESTAMP.read(options),
             complex_key_new_encoding=COMPLEX_KEY_NEW_ENCODING.read(options),
-            payload_class=requested_payload(options),
+            merging=MergeConfig.from_options(options),
             timezone=TIMELINE_ZONE.read(options),
             combine_before_upsert=COMBINE_BEFORE_UPSERT.read(options),
             combine_before_insert=COMBINE_BEFORE_INSERT.read(options),
             combine_before_delete=COMBINE_BEFORE_DELETE.read(options),
             allow_duplicates_on_insert=ALLOW_DUPLICATES.read(options),
-            null_for_missing_columns=NULL_FOR_MISSING.read(options),
+            evolution=EvolutionConfig.from_options(options),
+            failures=FailureConfig.from_options(options),
             commit_metadata=_commit_metadata(options),
             idempotency_key=IDEMPOTENCY_KEY.read(options),
             sizing=FileSizing.from_options(options),
+            base_file_format=requested_format(options),
             parquet=ParquetConfig.from_options(options),
+            orc=OrcConfig.from_options(options),
             bloom=BloomConfig.from_options(options),
             bulk_insert=BulkInsertConfig.from_options(options),
             index=IndexConfig.from_options(options),
             heartbeat=HeartbeatConfig.from_options(options),
         )
+
+    @property
+    def effect(self) -> Operation:
+        """The operation as the commit names it: a bulk insert may replace what there is."""
+        is_bulk = self.operation is Operation.BULK_INSERT
+        return (self.batch.bulk_overwrite if is_bulk else None) or self.operation
+
+    @property
+    def stored_keys(self) -> StoredKeys:
+        """What becomes of rows whose key the table has; only plain inserts ask.
+
+        A bulk insert does when it is to drop duplicates, which Hudi refuses; the policy is not for
+        it.
+
+        Source: HoodieSparkSqlWriter.handleInsertDuplicates, Hudi 1.1.
+        """
+        if self.effect is Operation.INSERT:
+            return self.batch.stored_keys
+        drops = self.effect is Operation.BULK_INSERT and self.batch.is_deduplicated
+        return StoredKeys.DROP if drops else StoredKeys.KEEP
+
+    @property
+    def needs_lookup(self) -> bool:
+        """Whether it matters which keys the table has."""
+        is_keyed = self.operation in (Operation.UPSERT, Operation.DELETE)
+        return is_keyed or self.stored_keys is not StoredKeys.KEEP
+
+    @property
+    def fills_small_files(self) -> bool:
+        """Whether new keys may go to file groups that exist."""
+        return self.operation in (Operation.UPSERT, Operation.INSERT)
+
+    @property
+    def acts_without_rows(self) -> bool:
+        """Whether a batch without rows changes the table, or is committed all the same."""
+        is_static = self.effect is Operation.INSERT_OVERWRITE and self.batch.static_partitions
+        empties = self.effect is Operation.INSERT_OVERWRITE_TABLE or bool(is_static)
+        return empties or self.batch.allow_empty_commit
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether rows go from the source to new files without being kept in between.
+
+        Rows of one key that are to become one meet where they are sorted, by partition first; those
+        that the key sends to a file group meet there.
+        """
+        is_bulk = self.operation is Operation.BULK_INSERT
+        is_sorted = self.bulk_insert.is_sorted and not self.index.index_type.is_global
+        meets = (self.combines_batch and not is_sorted) or self.index.is_hashed
+        return is_bulk and not meets and not self.needs_lookup
 
     @property
     def combines_batch(self) -> bool:
@@ -357,7 +365,16 @@ class WriteConfig:
             case Operation.DELETE:
                 return self.combine_before_delete
             case _:
-                return self.combine_before_insert
+                return self.combine_before_insert or self.batch.is_deduplicated
+
+
+def _operation(asked: Operation, batch: BatchConfig) -> Operation:
+    """An upsert that leaves out stored keys is an insert.
+
+    Source: HoodieSparkSqlWriter.deduceOperation, Hudi 0.15 and 1.1.
+    """
+    is_insert = asked is Operation.UPSERT and batch.stored_keys is not StoredKeys.KEEP
+    return Operation.INSERT if is_insert else asked
 
 
 def _commit_metadata(options: Mapping[str, str]) -> dict[str, str]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-PARTITION_METADATA_PREFIX = ".hoodie_partition_metadata"
-PARQUET = ".parquet"
+from pyhudi.config.formats import BaseFileFormat
 
+PARTITION_METADATA_PREFIX = ".hoodie_partition_metadata"
+
+_BUCKET_DIGITS = 8
 _BASE_FILE = re.compile(r"([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_(\d+)(\.[a-zA-Z0-9]+)")
 
 
@@ -21,15 +23,41 @@ class BaseFileName:
     file_id: str
     write_token: str
     instant: str
-    extension: str = PARQUET
+    extension: str = BaseFileFormat.PARQUET.extension
 
     def __str__(self) -> str:
         return f"{self.file_id}_{self.write_token}_{self.instant}{self.extension}"
 
 
-def base_file_name(file_id: str, write_token: str, instant: str) -> str:
-    """The name of a Parquet base file."""
-    return str(BaseFileName(file_id=file_id, write_token=write_token, instant=instant))
+def hash_bucket_of(file_id: str) -> int | None:
+    """The bucket of a file group in a table with the BUCKET index; None for any other file id.
+
+    Source: BucketIdentifier.bucketIdFromFileId, Hudi 0.15 and 1.1.
+    """
+    digits, dash = file_id[:_BUCKET_DIGITS], file_id[_BUCKET_DIGITS : _BUCKET_DIGITS + 1]
+    is_bucket = len(digits) == _BUCKET_DIGITS and digits.isascii() and digits.isdigit()
+    return int(digits) if is_bucket and dash == "-" else None
+
+
+def hash_bucket_file_id(bucket: int, random_prefix: str) -> str:
+    """The file id of a bucket's new file group; ``random_prefix`` is that of any other's.
+
+    Source: BucketIdentifier.newBucketFileIdPrefix, Hudi 0.15 and 1.1.
+    """
+    return f"{bucket:0{_BUCKET_DIGITS}d}{random_prefix[_BUCKET_DIGITS:]}-0"
+
+
+def base_file_name(
+    file_id: str,
+    write_token: str,
+    instant: str,
+    kind: BaseFileFormat = BaseFileFormat.PARQUET,
+) -> str:
+    """The name of a base file of this format."""
+    name = BaseFileName(
+        file_id=file_id, write_token=write_token, instant=instant, extension=kind.extension
+    )
+    return str(name)
 
 
 def parse_base_file_name(name: str) -> BaseFileName | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyhudi.filegroup.names import PARQUET, parse_base_file_name
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.filegroup.names import parse_base_file_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class BaseFile:
     def of(cls, partition: str, name: str, size_bytes: int) -> BaseFile | None:
         """The base file of this name in a partition; None when it is none."""
         parsed = parse_base_file_name(name)
-        if parsed is None or parsed.extension != PARQUET:
+        if parsed is None or BaseFileFormat.of_file(name) is None:
             return None
         return cls(
             path=f"{partition}/{name}" if partition else name,

@@ -1,4 +1,4 @@
-"""The SIMPLE index: incoming keys against the key column of the base files."""
+"""Incoming keys against the keys of a base file: the SIMPLE index, and the end of BLOOM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.basefile.footer import FooterMetadata
+from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.index.bloom import may_hold
+from pyhudi.keys.generators import KeyGenerator
 from pyhudi.storage.storage import Storage
 
 # A hash table over this many keys takes about 100 MB of a worker's memory.
@@ -38,28 +41,41 @@ class Hit:
     positions: npt.NDArray[np.int32]
 
 
-def find_keys(storage: Storage, path: str, pieces: Sequence[KeyPiece]) -> Iterator[Hit]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLookup:
+    """How a file is asked for keys; the answer is the same however it is done.
+
+    ``asks_filters`` reads the keys of a file only if its bloom filter does not deny all of them,
+    ``prunes_by_ranges`` only if they can lie between its smallest and its greatest key.
+    ``virtual_keys`` makes the keys of stored rows where files keep none.
+    """
+
+    asks_filters: bool = False
+    prunes_by_ranges: bool = True
+    virtual_keys: KeyGenerator | None = None
+
+
+def find_keys(
+    storage: Storage, path: str, pieces: Sequence[KeyPiece], lookup: KeyLookup
+) -> Iterator[Hit]:
     """Which rows of the pieces have keys that the base file at ``path`` holds.
 
     Pieces outside the file's range of keys are not looked at; of the file only the key column is
-    read, in batches.
+    read, in batches, or the columns that keys are made of.
 
-    Guarantees: every row of a key is hit, also when the batch holds the key more than once.
-    Source: HoodieSimpleIndex, Hudi 0.15 (join of incoming and stored keys of a partition).
+    Guarantees: every row of a key is hit, also when the batch holds the key more than once. Of a
+        file that can hold none of the keys the footer alone is read.
+    Source: HoodieSimpleIndex, HoodieBloomIndex, Hudi 0.15 and 1.1 (which files and keys count).
     """
     with storage.open_input(path) as source:
-        reader = BaseFileReader(source, name=storage.absolute(path))
-        lowest, highest = reader.footer.min_key, reader.footer.max_key
-        candidates = [piece for piece in pieces if _may_meet(piece, lowest, highest)]
+        reader = open_base_file(source, name=storage.absolute(path))
+        candidates = _candidates(pieces, reader.footer, lookup)
         if not candidates:
             return
         incoming = pc.dictionary_encode(
             pa.concat_arrays([piece.keys.cast(pa.string()) for piece in candidates])
         )
-        is_stored: npt.NDArray[np.bool_] = np.zeros(len(incoming.dictionary), dtype=bool)
-        for stored in reader.keys():  # noqa: SIM118 - a file, not a dict
-            met = pc.index_in(stored, value_set=incoming.dictionary).drop_null()
-            is_stored[met.to_numpy()] = True
+        is_stored = _are_stored(incoming.dictionary, reader, lookup)
     if not is_stored.any():
         return
     is_hit = is_stored[incoming.indices.to_numpy()]
@@ -70,6 +86,48 @@ def find_keys(storage: Storage, path: str, pieces: Sequence[KeyPiece]) -> Iterat
         start += len(piece.keys)
         if len(positions):
             yield Hit(piece_id=piece.piece_id, positions=positions)
+
+
+def _are_stored(
+    keys: pa.StringArray, reader: BaseFileReader, lookup: KeyLookup
+) -> npt.NDArray[np.bool_]:
+    """Whether the file holds each of some different keys."""
+    is_stored: npt.NDArray[np.bool_] = np.zeros(len(keys), dtype=bool)
+    if lookup.asks_filters:
+        passes = may_hold(reader.footer, keys)
+        if not passes.true_count:
+            return is_stored
+        passing: npt.NDArray[np.bool_] = passes.to_numpy(zero_copy_only=False)
+        if not passing.all():
+            rest = KeyLookup(virtual_keys=lookup.virtual_keys)
+            is_stored[passing] = _are_stored(keys.filter(passes), reader, rest)
+            return is_stored
+    for stored in stored_keys(reader, lookup.virtual_keys):
+        met = pc.index_in(stored, value_set=keys).drop_null()
+        is_stored[met.to_numpy()] = True
+    return is_stored
+
+
+def stored_keys(
+    reader: BaseFileReader, virtual_keys: KeyGenerator | None
+) -> Iterator[pa.StringArray]:
+    """The record keys of a base file, some at a time.
+
+    ``virtual_keys`` makes them from the rows of a file that keeps none.
+    """
+    if virtual_keys is None:
+        yield from reader.keys()
+        return
+    for rows in reader.iter_tables(virtual_keys.key_columns):
+        yield virtual_keys.record_keys(rows)
+
+
+def _candidates(
+    pieces: Sequence[KeyPiece], footer: FooterMetadata, lookup: KeyLookup
+) -> Sequence[KeyPiece]:
+    if not lookup.prunes_by_ranges:
+        return pieces
+    return [piece for piece in pieces if _may_meet(piece, footer.min_key, footer.max_key)]
 
 
 def _may_meet(piece: KeyPiece, lowest: str | None, highest: str | None) -> bool:

@@ -8,40 +8,26 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.config.write import RECORD_KEY_FIELD
+from pyhudi.config.keygen import (
+    COMPLEX,
+    CUSTOM,
+    GLOBAL_DELETE,
+    NON_PARTITION,
+    SIMPLE,
+    TIMESTAMP,
+    PartitionKind,
+    class_of_type,
+    plain_class,
+)
+from pyhudi.config.write import PARTITION_PATH_FIELD
 from pyhudi.errors import OptionError, RequestError, UnsupportedError
 from pyhudi.keys.java_text import java_text
 from pyhudi.keys.partition_path import partition_paths
 from pyhudi.keys.record_key import KeyEncoding, record_keys
+from pyhudi.keys.timestamp_path import TimestampPath
 
-_PACKAGE = "org.apache.hudi.keygen."
-SIMPLE = f"{_PACKAGE}SimpleKeyGenerator"
-COMPLEX = f"{_PACKAGE}ComplexKeyGenerator"
-NON_PARTITION = f"{_PACKAGE}NonpartitionedKeyGenerator"
-CUSTOM = f"{_PACKAGE}CustomKeyGenerator"
-
-_CLASS_OF_TYPE = {
-    "SIMPLE": SIMPLE,
-    "SIMPLE_AVRO": f"{_PACKAGE}SimpleAvroKeyGenerator",
-    "COMPLEX": COMPLEX,
-    "COMPLEX_AVRO": f"{_PACKAGE}ComplexAvroKeyGenerator",
-    "NON_PARTITION": NON_PARTITION,
-    "NON_PARTITION_AVRO": f"{_PACKAGE}NonpartitionedAvroKeyGenerator",
-    "CUSTOM": CUSTOM,
-    "CUSTOM_AVRO": f"{_PACKAGE}CustomAvroKeyGenerator",
-    "TIMESTAMP": f"{_PACKAGE}TimestampBasedKeyGenerator",
-    "TIMESTAMP_AVRO": f"{_PACKAGE}TimestampBasedAvroKeyGenerator",
-    "GLOBAL_DELETE": f"{_PACKAGE}GlobalDeleteKeyGenerator",
-    "GLOBAL_DELETE_AVRO": f"{_PACKAGE}GlobalAvroDeleteKeyGenerator",
-}
-_SUPPORTED = {
-    SIMPLE: SIMPLE,
-    _CLASS_OF_TYPE["SIMPLE_AVRO"]: SIMPLE,
-    COMPLEX: COMPLEX,
-    _CLASS_OF_TYPE["COMPLEX_AVRO"]: COMPLEX,
-    NON_PARTITION: NON_PARTITION,
-    _CLASS_OF_TYPE["NON_PARTITION_AVRO"]: NON_PARTITION,
-}
+# One class for each way to make keys and paths; those for Avro records make the same.
+_FIXED_FLAT = (NON_PARTITION, GLOBAL_DELETE)
 _RECORD_KEY = "record key"
 _PARTITION_PATH = "partition path"
 
@@ -50,19 +36,24 @@ _PARTITION_PATH = "partition path"
 class KeyGenerator:
     """How a table turns rows into record keys and partition paths.
 
-    ``row_writer_text`` spells timestamps as Hudi's row writer does in a bulk insert, and
-    ``consistent_logical_timestamp`` asks for the same text everywhere; both use ``timezone``.
-    ``single_field_complex_prefix`` decides whether a complex key of one field reads ``id:1`` or
-    ``1``: writers of one table must agree on it, and Hudi's versions do not.
+    Without ``record_key_fields`` keys are made without looking at the rows, and only paths come
+    from here. ``partition_kinds`` are those of a custom generator, one a field; ``timestamps``
+    spells the fields that go by time. ``row_writer_text`` spells timestamps as Hudi's row writer
+    does in a bulk insert, and ``consistent_logical_timestamp`` asks for the same text everywhere;
+    both use ``timezone``. ``single_field_complex_prefix`` decides whether a complex key of one
+    field reads ``id:1`` or ``1``: writers of one table must agree on it, and Hudi's versions do
+    not.
 
-    Raises: UnsupportedError for another class or for generated keys, OptionError when the fields
-        do not suit the class.
-    Source: SimpleKeyGenerator, ComplexKeyGenerator, NonpartitionedKeyGenerator, Hudi 0.15 and 1.1.
+    Raises: UnsupportedError for another class, OptionError when the fields do not suit the class.
+    Source: SimpleKeyGenerator, ComplexKeyGenerator, NonpartitionedKeyGenerator, CustomKeyGenerator,
+        TimestampBasedKeyGenerator, GlobalDeleteKeyGenerator, Hudi 0.15 and 1.1.
     """
 
     record_key_fields: tuple[str, ...]
     partition_fields: tuple[str, ...]
     key_generator_class: str
+    partition_kinds: tuple[PartitionKind, ...] = ()
+    timestamps: TimestampPath | None = None
     hive_style: bool = False
     url_encode: bool = False
     consistent_logical_timestamp: bool = False
@@ -71,20 +62,29 @@ class KeyGenerator:
     single_field_complex_prefix: bool = False
 
     def __post_init__(self) -> None:
-        kind = _SUPPORTED.get(self.key_generator_class)
+        kind = plain_class(self.key_generator_class)
         if kind is None:
             raise UnsupportedError(
                 f"key generator {self.key_generator_class!r} is not supported; "
-                f"supported are {', '.join(sorted(_SUPPORTED))}"
+                "supported are those of Hudi"
             )
-        if not self.record_key_fields:
-            raise UnsupportedError(
-                "generated record keys are not supported; "
-                f"name the key's columns in {RECORD_KEY_FIELD.key}"
-            )
-        if kind == SIMPLE and (len(self.record_key_fields) != 1 or len(self.partition_fields) != 1):
+        if kind in (SIMPLE, TIMESTAMP):
+            self._check_single_fields(kind)
+        if kind == CUSTOM and len(self.partition_kinds) != len(self.partition_fields):
             raise OptionError(
-                f"{SIMPLE} takes one record key field and one partition field, found "
+                f"{CUSTOM} needs the kind of each partition field in {PARTITION_PATH_FIELD.key}, "
+                "as in city:SIMPLE,moment:TIMESTAMP; tables of version 6 do not record it"
+            )
+        if self.timestamps is None and self._timed_fields:
+            raise OptionError(
+                f"the partition fields {', '.join(self._timed_fields)} go by time, and nothing is "
+                "said of how"
+            )
+
+    def _check_single_fields(self, kind: str) -> None:
+        if len(self.record_key_fields) > 1 or len(self.partition_fields) != 1:
+            raise OptionError(
+                f"{kind} takes one record key field and one partition field, found "
                 f"({', '.join(self.record_key_fields)}) and ({', '.join(self.partition_fields)}); "
                 f"use {COMPLEX} for several and {NON_PARTITION} for no partition field"
             )
@@ -94,21 +94,53 @@ class KeyGenerator:
         """How record key fields become one string."""
         if len(self.record_key_fields) > 1:
             return KeyEncoding.NAMED_VALUES
-        is_complex = _SUPPORTED[self.key_generator_class] == COMPLEX
-        if is_complex and self.single_field_complex_prefix:
+        kind = plain_class(self.key_generator_class)
+        has_prefix = kind == COMPLEX and self.single_field_complex_prefix
+        if has_prefix or kind == GLOBAL_DELETE:
             return KeyEncoding.NAMED_VALUES
         return KeyEncoding.VALUE
 
     @property
     def path_fields(self) -> tuple[str, ...]:
         """The fields that make directory levels: none when the class ignores partition fields."""
-        is_flat = _SUPPORTED[self.key_generator_class] == NON_PARTITION
+        is_flat = plain_class(self.key_generator_class) in _FIXED_FLAT
         return () if is_flat else self.partition_fields
+
+    @property
+    def generates_keys(self) -> bool:
+        """Whether rows get keys that have nothing to do with their values."""
+        return not self.record_key_fields
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The top-level columns that record keys are made of."""
+        return tuple(dict.fromkeys(name.partition(".")[0] for name in self.record_key_fields))
+
+    @property
+    def _timed_fields(self) -> tuple[str, ...]:
+        kind = plain_class(self.key_generator_class)
+        if kind == TIMESTAMP:
+            return self.partition_fields
+        if kind != CUSTOM:
+            return ()
+        kinds = zip(self.partition_fields, self.partition_kinds, strict=True)
+        return tuple(name for name, each in kinds if each is PartitionKind.TIMESTAMP)
+
+    def check(self, schema: pa.Schema) -> None:
+        """Refuse rows that keys or paths cannot be made from, whatever their values.
+
+        Raises: as ``apply``, but for values.
+        """
+        nothing = schema.empty_table()
+        self.partition_paths(nothing)
+        if not self.generates_keys:
+            self.record_keys(nothing)
 
     def apply(self, batch: pa.RecordBatch | pa.Table) -> tuple[pa.StringArray, pa.StringArray]:
         """Compute the record keys and partition paths of a batch.
 
         Shapes: two string arrays without nulls, one entry per row of the batch, in its order.
+        Not: keys of a table that generates them, see ``generated_keys``.
         Raises: RequestError when a field is no column of the batch; RecordKeyError for null or
             empty keys; UnsupportedError for a column type that has no text.
         """
@@ -125,8 +157,12 @@ class KeyGenerator:
     def partition_paths(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
         """Compute the partition paths alone; see ``apply``."""
         texts: list[tuple[str, pa.StringArray]] = []
+        timed = self._timed_fields
         for name in self.path_fields:
             column = _column(batch, name, _PARTITION_PATH)
+            if name in timed and self.timestamps is not None:
+                texts.append((name, self._time_text(column, name, self.timestamps)))
+                continue
             if pa.types.is_primitive(column.type):
                 # Partition values repeat: spell each distinct one once.
                 column = column.dictionary_encode()
@@ -138,12 +174,30 @@ class KeyGenerator:
             url_encode=self.url_encode,
         )
 
+    def pathless(self, batch: pa.RecordBatch | pa.Table) -> dict[str, pa.BooleanArray]:
+        """Rows without a partition path, by the field to blame: texts that should be dates.
+
+        Shapes: one entry a row and field.
+        """
+        if self.timestamps is None:
+            return {}
+        return {
+            name: self.timestamps.unread(_column(batch, name, _PARTITION_PATH))
+            for name in self._timed_fields
+        }
+
     def _text(self, column: pa.Array, name: str, role: str) -> pa.StringArray:
         formats_time = self.row_writer_text or self.consistent_logical_timestamp
         try:
             return java_text(column, timestamp_zone=self.timezone if formats_time else None)
         except UnsupportedError as error:
             raise UnsupportedError(f"{role} field {name!r}: {error}") from error
+
+    def _time_text(self, column: pa.Array, name: str, spelled: TimestampPath) -> pa.StringArray:
+        try:
+            return spelled.texts(column)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{_PARTITION_PATH} field {name!r}: {error}") from error
 
 
 def infer_key_generator_class(
@@ -154,7 +208,7 @@ def infer_key_generator_class(
     Source: KeyGenUtils.inferKeyGeneratorType and KeyGeneratorType, Hudi 0.15 and 1.1.
     """
     if configured:
-        return _CLASS_OF_TYPE.get(configured.upper(), configured)
+        return class_of_type(configured)
     if not partition_fields:
         return NON_PARTITION
     if ":" in partition_fields[0]:
@@ -171,7 +225,9 @@ def paths_hold_values(key_generator_class: str | None) -> bool:
 
     Source: TimestampBasedKeyGenerator, CustomKeyGenerator, Hudi 0.15 and 1.1.
     """
-    return key_generator_class in _SUPPORTED
+    if key_generator_class is None:
+        return False
+    return plain_class(key_generator_class) in (SIMPLE, COMPLEX, NON_PARTITION)
 
 
 def _column(batch: pa.RecordBatch | pa.Table, name: str, role: str) -> pa.Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import UnsupportedError
+from pyhudi.schema.float_text import float_text
 
-_PLAIN_FLOOR = 1e-3
-_PLAIN_CEILING = 1e7
 _LAST_FOUR_DIGIT_DATE = pa.scalar(2932896, pa.int32())
 _HEX_PAIRS = np.array([f"{byte:02x}".encode() for byte in range(256)], dtype="S2")
 _DAY_MILLIS = 86_400_000
@@ -122,58 +120,6 @@ def _fraction_texts() -> pa.StringArray:
     return pa.array(f".{ms:03}"[:2] + f"{ms:03}"[1:].rstrip("0") for ms in range(1000))
 
 
-def _floating_text(column: pa.Array) -> pa.StringArray:
-    """Spell the usual range as columns and only what Java writes with an exponent one by one."""
-    size = pc.abs(column)
-    usual = pc.or_(
-        pc.and_(pc.greater_equal(size, _PLAIN_FLOOR), pc.less(size, _PLAIN_CEILING)),
-        pc.equal(size, 0.0),
-    )
-    text = column.cast(pa.string())
-    whole = pc.invert(pc.match_substring(text, "."))
-    text = pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
-    if pc.all(usual).as_py() is not False:
-        return text
-    is_float = pa.types.is_float32(column.type)
-    spell = _float_text if is_float else _double_text
-    unusual = column.filter(pc.invert(usual))
-    return pc.replace_with_mask(text, pc.invert(usual), _by_distinct_value(unusual, spell))
-
-
-def _double_text(value: float) -> str:
-    short = f"{value:.1e}"
-    return _exponent_text(short if float(short) == value else repr(value))
-
-
-def _float_text(value: float) -> str:
-    single = np.float32(value)
-    short = f"{value:.1e}"
-    if np.float32(short) == single:
-        return _exponent_text(short)
-    return _exponent_text(np.format_float_scientific(single, unique=True))
-
-
-def _exponent_text(text: str) -> str:
-    """Turn ``nan``, ``-inf``, ``1.2e+05`` or ``123400000.0`` into Java's spelling."""
-    sign, body = ("-", text[1:]) if text.startswith("-") else ("", text)
-    if body == "nan":
-        return "NaN"
-    if body == "inf":
-        return f"{sign}Infinity"
-    mantissa, _, power_text = body.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    power = int(power_text or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits))
-    digits = digits.rstrip("0") or "0"
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
-
-
-def _by_distinct_value(column: pa.Array, spell: Callable[[Any], str]) -> pa.StringArray:
-    encoded = column.dictionary_encode()
-    texts = pa.array([spell(value) for value in encoded.dictionary.to_pylist()], pa.string())
-    return texts.take(encoded.indices)
-
-
 _SPELLINGS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.StringArray]], ...]
 _SPELLINGS = (
     (pa.types.is_string, lambda column: column),
@@ -182,8 +128,8 @@ _SPELLINGS = (
     (pa.types.is_boolean, _cast_text),
     (pa.types.is_decimal, _cast_text),
     (pa.types.is_null, _cast_text),
-    (pa.types.is_float32, _floating_text),
-    (pa.types.is_float64, _floating_text),
+    (pa.types.is_float32, float_text),
+    (pa.types.is_float64, float_text),
     (pa.types.is_date, _date_text),
     (pa.types.is_binary, _binary_text),
     (pa.types.is_large_binary, _binary_text),

@@ -91,10 +91,16 @@ def _partition_guarantee(path: str, schema: pa.Schema, config: TableConfig) -> p
 
 
 def path_values(path: str, schema: pa.Schema, config: TableConfig) -> dict[str, pa.Scalar]:
-    """The partition columns' values that a partition path states; {} where it states none."""
+    """The partition columns' values that a partition path states; {} where it states none.
+
+    Columns that no file holds are what their path says, whatever it was made from.
+
+    Source: HoodieBaseRelation, SparkHoodieTableFileIndex, Hudi 0.15 and 1.1.
+    """
     fields = config.partition_fields
     positions = [schema.get_field_index(field) for field in fields]
-    if -1 in positions or not paths_hold_values(config.key_generator_class):
+    tells = config.drop_partition_columns or paths_hold_values(config.key_generator_class)
+    if -1 in positions or not tells:
         return {}
     types = [schema.field(position).type for position in positions]
     values = partition_values(
@@ -154,6 +160,6 @@ def matching_row_groups(
 def _comparable(found: pa.DataType, wanted: pa.DataType) -> bool:
     return (
         bool(found == wanted)
+        # A float becomes the double of the same text, which its statistics are not.
         or (pa.types.is_integer(found) and pa.types.is_integer(wanted))
-        or (pa.types.is_floating(found) and pa.types.is_floating(wanted))
     )

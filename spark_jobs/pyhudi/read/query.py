@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.keygen import POPULATE_META_FIELDS, TIMESTAMP, plain_class
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pyhudi.table.table import Table
 
 _METADATA_BOOTSTRAP = "00000000000001"
-_TEXT_PARTITIONS = ("TimestampBasedKeyGenerator", "TimestampBasedAvroKeyGenerator")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +127,11 @@ def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
             "only version 6 is read as yet",
             where=where,
         )
-    if config.base_file_format != "PARQUET":
+    known = [each.value for each in BaseFileFormat]
+    if config.base_file_format not in known:
         raise UnsupportedError(
-            f"table {config.name} has base files in {config.base_file_format}; only PARQUET is "
-            "read as yet",
+            f"table {config.name} has base files in {config.base_file_format}; only those in "
+            f"{' and '.join(known)} are read",
             where=where,
         )
     if query.query_type is QueryType.CDC:
@@ -161,7 +163,7 @@ def _newest_instant(table: Table, query: ReadConfig) -> str | None:
         raise RequestError("an incremental query needs begin, the instant to start after")
     if not table.config.populate_meta_fields:
         raise UnsupportedError(
-            f"table {table.config.name} has no meta columns (hoodie.populate.meta.fields=false), "
+            f"table {table.config.name} has no meta columns ({POPULATE_META_FIELDS.key}=false), "
             "so it does not know which rows changed when",
             where=table.storage.uri,
         )
@@ -184,24 +186,27 @@ def _row_filter(query: ReadConfig, filters: pc.Expression | None) -> pc.Expressi
 
 
 def partition_text(schema: pa.Schema, config: TableConfig) -> pa.Schema:
-    """The schema with numeric partition columns of a timestamp-based key generator as text.
+    """The schema with numbers and dates that a timestamp-based key generator goes by as text.
 
-    The files hold the numbers; readers of Hudi on Spark give them as text, because the partition
-    path, which they take for the column's value elsewhere, is text.
+    The files hold them as they are; readers of Hudi on Spark give them as text, because the
+    partition path, which they take for the column's value elsewhere, is text.
 
     Source: HoodieFileIndex and SparkHoodieTableFileIndex.partitionSchema, Hudi 1.1.
     """
-    generator = (config.key_generator_class or "").rsplit(".", 1)[-1]
-    if generator not in _TEXT_PARTITIONS:
+    if plain_class(config.key_generator_class or "") != TIMESTAMP:
         return schema
     return pa.schema(
         [
             field.with_type(pa.string())
-            if field.name in config.partition_fields and pa.types.is_integer(field.type)
+            if field.name in config.partition_fields and _is_shown_as_text(field.type)
             else field
             for field in schema
         ]
     )
+
+
+def _is_shown_as_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_date(kind))
 
 
 def _chosen_columns(schema: pa.Schema, columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.basefile.parquet import ParquetReader
+from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.read import ReadConfig
 from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
 from pyhudi.filegroup.slices import BaseFile
@@ -120,7 +122,7 @@ def _stored_rows(
     """The needed columns of the row groups that matter, as the file has them."""
     try:
         with storage.open_input(file.path) as source:
-            reader = BaseFileReader(source)
+            reader = open_base_file(source, name=storage.absolute(file.path))
             groups = _row_groups(source, plan, reader)[share]
             if groups:
                 names = _stored_columns(reader.schema, plan)
@@ -132,8 +134,9 @@ def _stored_rows(
             where=storage.uri,
         ) from error
     except (pa.ArrowInvalid, CorruptTableError) as error:
+        title = BaseFileFormat(plan.config.base_file_format).title
         raise CorruptTableError(
-            f"{storage.absolute(file.path)} is not a whole Parquet file: {error}", where=storage.uri
+            f"{storage.absolute(file.path)} is not a whole {title} file: {error}", where=storage.uri
         ) from error
     except OSError as error:
         raise StorageError(
@@ -144,7 +147,9 @@ def _stored_rows(
 def _row_groups(source: pa.NativeFile, plan: ReadPlan, reader: BaseFileReader) -> list[int]:
     """The row groups that can hold rows the plan asks for."""
     found = None
-    if plan.filters is not None and not set(plan.filtered) & set(plan.absent):
+    # Arrow does not tell the statistics of ORC files.
+    has_statistics = isinstance(reader, ParquetReader)
+    if has_statistics and plan.filters is not None and not set(plan.filtered) & set(plan.absent):
         found = matching_row_groups(source, plan.filters, plan.filtered, plan.schema)
     return list(range(reader.row_groups)) if found is None else found
 

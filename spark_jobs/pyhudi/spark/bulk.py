@@ -3,60 +3,107 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.write import BulkInsertConfig, BulkInsertSortMode
 from pyhudi.errors import RequestError
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
-from pyhudi.spark.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow
-from pyhudi.spark.pieces import rechunk, this_task
-from pyhudi.spark.source import Rows
-from pyhudi.spark.staging import Keying, problem_of, revive, split_by_path
+from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow
+from pyhudi.spark.batch.failed import FailedRecords, Failures
+from pyhudi.spark.batch.pieces import rechunk, this_task
+from pyhudi.spark.batch.source import Rows
+from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, split_by_path, told
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch
+from pyhudi.storage.storage import Storage
 from pyhudi.timeline.clock import new_file_id_prefix
 from pyhudi.write.create import PartitionedWriter
+from pyhudi.write.failed import FailedFile
 from pyhudi.write.job import WriteJob
+from pyhudi.write.sorted_rows import combine_sorted
 
 _BATCH_ROWS = 262_144
 _BATCH_BYTES = 64 << 20
 
+_ARRIVAL = "_pyhudi_arrival"
+_PARALLELISM_FIRST = "spark.sql.adaptive.coalescePartitions.parallelismFirst"
+_JOINED_BYTES = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+_Keyed: TypeAlias = tuple[pa.Table, pa.StringArray]
+
 
 def bulk_insert(
-    rows: Rows, keying: Keying, config: BulkInsertConfig, job: WriteJob
-) -> list[WriteStat]:
+    rows: Rows,
+    keying: Keying,
+    config: BulkInsertConfig,
+    job: WriteJob,
+    *,
+    save_to: Storage | None = None,
+) -> tuple[list[WriteStat], Failures]:
     """Write every row to new file groups and give the files' statistics.
 
+    Rows that cannot be written are saved in ``save_to``, where the keying has them saved.
+
     NONE keeps the source's order and needs no shuffle; GLOBAL_SORT sorts by partition path and
-    record key over all tasks, PARTITION_SORT within each task.
+    record key over all tasks, PARTITION_SORT within each task. Rows of one key become one where
+    the job says so and the rows are sorted.
 
     Raises: what keying raises; files written until then belong to the instant and go with it.
     Source: BulkInsertSortMode and its partitioners with rows, Hudi 0.15.
     """
     if config.sort_mode is BulkInsertSortMode.NONE:
-        written = rows.map_batches(_write_unsorted(keying, job), _RESULT_SCHEMA)
+        written = rows.map_batches(_write_unsorted(keying, job, save_to), _RESULT_SCHEMA)
     else:
         keyed = rows.map_batches(_key(keying), _keyed_schema(keying))
-        ordered = _sorted(keyed, config)
+        ordered = _sorted(keyed, config, is_combining=job.combine_batch)
         written = map_in_arrow(ordered, _write_keyed(keying, job), _RESULT_SCHEMA)
-    found = written.collect()
-    problems = sorted(row.problem for row in found if row.problem is not None)
-    if problems:
-        raise revive(problems[0])
-    return [WriteStat.from_json(json.loads(row.stat)) for row in found if row.stat is not None]
+    with _ranges_joined(written.sparkSession, job.max_file_size_bytes):
+        found = written.collect()
+    report = told(row.problem for row in found if row.problem is not None)
+    report.refuse_unless(is_saving=keying.failures.is_saving)
+    stats = [WriteStat.from_json(json.loads(row.stat)) for row in found if row.stat is not None]
+    names = tuple(row.saved for row in found if row.saved is not None)
+    return stats, Failures(report=report, path=keying.failures.path, names=names)
 
 
-_RESULT_SCHEMA = pa.schema([*STAT_SCHEMA, pa.field("problem", pa.string())])
+_RESULT_SCHEMA = pa.schema(
+    [*STAT_SCHEMA, pa.field("problem", pa.string()), pa.field("saved", pa.string())]
+)
 
 
-def _sorted(keyed: DataFrame, config: BulkInsertConfig) -> DataFrame:
-    by = (PARTITION_PATH, RECORD_KEY)
+@contextmanager
+def _ranges_joined(spark: SparkSession, file_bytes: int) -> Iterator[None]:
+    """Let Spark join the ranges of a sort until each fills a base file.
+
+    Left alone it joins them only as far as every core has one, which on a large cluster makes a
+    heap of small files. Rows take about twice the room in a shuffle that they take in a base file.
+    """
+    wanted = {_PARALLELISM_FIRST: "false", _JOINED_BYTES: str(2 * file_bytes)}
+    before = {name: spark.conf.get(name) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
+
+
+def _sorted(keyed: DataFrame, config: BulkInsertConfig, *, is_combining: bool) -> DataFrame:
+    by: tuple[str, ...] = (PARTITION_PATH, RECORD_KEY)
     tasks = config.parallelism
-    if config.sort_mode is BulkInsertSortMode.GLOBAL_SORT:
+    # Rows of one key that are to become one must meet in a task, in the order of their arrival.
+    if is_combining or config.sort_mode is BulkInsertSortMode.GLOBAL_SORT:
+        if is_combining:
+            keyed = keyed.withColumn(_ARRIVAL, F.monotonically_increasing_id())
         ordered = keyed.repartitionByRange(tasks, *by) if tasks else keyed.repartitionByRange(*by)
+        if is_combining:
+            return ordered.sortWithinPartitions(*by, _ARRIVAL).drop(_ARRIVAL)
         return ordered.sortWithinPartitions(*by)
     spread = keyed.coalesce(tasks) if tasks else keyed
     return spread.sortWithinPartitions(*by)
@@ -70,52 +117,59 @@ def _key(keying: Keying) -> BatchFunction:
     schema = _keyed_schema(keying)
 
     def key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES):
-            rows, paths = keying.key_rows(batch)
+        failed = FailedRecords(keying.failures)
+        keyed = keyed_batches(batches, keying, failed, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
+        for rows, paths in keyed:
             yield from rows.add_column(0, PARTITION_PATH, paths).cast(schema).to_batches()
+        failed.report.refuse_unless(is_saving=False)
 
     return key
 
 
-def _write_unsorted(keying: Keying, job: WriteJob) -> BatchFunction:
-    def keyed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, pa.StringArray]]:
-        for batch in rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES):
-            yield keying.key_rows(batch)
-
-    return _writing(keyed, job)
-
-
-def _write_keyed(keying: Keying, job: WriteJob) -> BatchFunction:
-    def keyed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, pa.StringArray]]:
-        for batch in rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES):
-            paths = batch.column(PARTITION_PATH).combine_chunks()
-            yield batch.drop_columns([PARTITION_PATH]).cast(keying.schema), paths
-
-    return _writing(keyed, job)
-
-
-def _writing(
-    keyed: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[pa.Table, pa.StringArray]]],
-    job: WriteJob,
-) -> BatchFunction:
+def _write_unsorted(keying: Keying, job: WriteJob, save_to: Storage | None) -> BatchFunction:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        try:
-            with PartitionedWriter(
-                job, this_task(), new_file_id_prefix=new_file_id_prefix
-            ) as writer:
-                for rows, paths in keyed(batches):
-                    for path, part in split_by_path(rows, paths):
-                        writer.write(path, part)
-        except RequestError as error:
-            yield _result(stat=None, problem=problem_of(error))
-            return
-        stats = stat_batch(writer.stats).column(0)
-        nothing = pa.nulls(len(stats), pa.string())
-        yield pa.RecordBatch.from_arrays([stats, nothing], schema=_RESULT_SCHEMA)
+        failed = FailedRecords(keying.failures)
+        keyed = keyed_batches(batches, keying, failed, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
+        with FailedFile(save_to or job.storage, job.instant, this_task()) as saved:
+            yield from _write(_saving(keyed, failed, saved), job)
+        if failed.report.count:
+            yield _result(problem=failed.report.to_text(), saved=saved.name)
 
     return write
 
 
-def _result(*, stat: str | None, problem: str | None) -> pa.RecordBatch:
-    columns = [pa.array([stat], pa.string()), pa.array([problem], pa.string())]
+def _saving(keyed: Iterator[_Keyed], failed: FailedRecords, saved: FailedFile) -> Iterator[_Keyed]:
+    for rows, paths in keyed:
+        for records in failed.take():
+            saved.write(records)
+        yield rows, paths
+
+
+def _write_keyed(keying: Keying, job: WriteJob) -> BatchFunction:
+    def keyed(batches: Iterator[pa.RecordBatch]) -> Iterator[_Keyed]:
+        for batch in rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES):
+            paths = batch.column(PARTITION_PATH).combine_chunks()
+            yield batch.drop_columns([PARTITION_PATH]).cast(keying.schema), paths
+
+    if job.combine_batch:
+        return lambda batches: _write(combine_sorted(keyed(batches), job), job)
+    return lambda batches: _write(keyed(batches), job)
+
+
+def _write(keyed: Iterator[_Keyed], job: WriteJob) -> Iterator[pa.RecordBatch]:
+    try:
+        with PartitionedWriter(job, this_task(), new_file_id_prefix=new_file_id_prefix) as writer:
+            for rows, paths in keyed:
+                for path, part in split_by_path(rows, paths):
+                    writer.write(path, part)
+    except RequestError as error:
+        yield _result(problem=problem_of(error))
+        return
+    stats = stat_batch(writer.stats).column(0)
+    nothing = pa.nulls(len(stats), pa.string())
+    yield pa.RecordBatch.from_arrays([stats, nothing, nothing], schema=_RESULT_SCHEMA)
+
+
+def _result(*, problem: str, saved: str | None = None) -> pa.RecordBatch:
+    columns = [pa.array([text], pa.string()) for text in (None, problem, saved)]
     return pa.RecordBatch.from_arrays(columns, schema=_RESULT_SCHEMA)

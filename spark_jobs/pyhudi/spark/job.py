@@ -104,6 +104,12 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
         )
         result = function(session, request)
         _publish(result, request.result_path)
+    if result.records.get("failed"):
+        logger.warning(
+            "%d records could not be written; they are saved under %s",
+            result.records["failed"],
+            result.failures.get("saved_to"),
+        )
     logger.info(
         "%s %s at instant %s after %.1f s",
         result.table,

@@ -12,12 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.basefile.open import open_base_file
+from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.read import ReadConfig
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.snapshot import read_file
-from pyhudi.spark.arrow_map import arrow_for_spark, map_in_arrow
+from pyhudi.spark.batch.arrow_map import arrow_for_spark, map_in_arrow
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 
@@ -58,6 +59,8 @@ def _suits_spark(storage: Storage, plan: ReadPlan) -> bool:
     """Whether Spark's Parquet reader gives the rows that the engine's own gives."""
     if plan.filters is not None or plan.from_path or plan.absent or plan.schema != plan.stored:
         return False
+    if plan.config.base_file_format != BaseFileFormat.PARQUET.value:
+        return False  # Spark takes the timestamps of ORC files for times of its own zone.
     if len({name.lower() for name in plan.stored.names}) < len(plan.stored.names):
         return False  # Spark would not tell such columns apart.
     # All files of a write have one schema; commits do not say which when they only move rows.
@@ -81,7 +84,7 @@ def is_readable_as(found: pa.Schema, wanted: pa.Schema) -> bool:
 
 def _written_schema(storage: Storage, file: BaseFile) -> pa.Schema:
     with storage.open_input(file.path) as source:
-        return BaseFileReader(source).schema
+        return open_base_file(source, name=storage.absolute(file.path)).schema
 
 
 def _read_by_spark(spark: SparkSession, storage: Storage, plan: ReadPlan) -> DataFrame:

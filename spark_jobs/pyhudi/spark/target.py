@@ -8,40 +8,53 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi.basefile.parquet import BaseFileReader
-from pyhudi.config.files import SORT_MODE, BulkInsertSortMode
-from pyhudi.config.merging import MergeMode, default_payload
+from pyhudi.config.failures import ERROR_POLICY, check_error_path
+from pyhudi.config.files import SORT_MODE
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.merging import MergeLaw, default_payload
+from pyhudi.config.operations import DROP_DUPLICATES, DUPLICATE_POLICY
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
-from pyhudi.config.write import (
-    COMBINE_BEFORE_INSERT,
-    RECORD_KEY_FIELD,
-    TABLE_NAME,
-    Operation,
-    WriteConfig,
-)
+from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
 from pyhudi.errors import (
     OptionError,
-    RequestError,
     TableMismatchError,
     TableNotFoundError,
     UnsupportedError,
 )
-from pyhudi.keys.generators import COMPLEX, KeyGenerator, infer_key_generator_class
+from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
+from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.arrow import arrow_to_avro
-from pyhudi.schema.evolution import check_compatible
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.schema.storable import storable_schema
-from pyhudi.spark.staging import Keying
+from pyhudi.schema.writer_schema import check_keys_keep, check_order_keeps, written_schema
+from pyhudi.spark.batch.staging import Keying
+from pyhudi.spark.target_rule import is_merging, target_rule
+from pyhudi.table.keying import (
+    check_dropped_columns,
+    check_hash_fields,
+    check_virtual_keys,
+    key_generator,
+    partition_names,
+    recorded_partition_fields,
+    recorded_timestamp_options,
+    without_columns,
+    without_record_keys,
+)
 from pyhudi.table.table import Table, open_table
+
+# Operations to which rows only say where; their other columns do not matter.
+_KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
+
+_FORMATS = tuple(each.value for each in BaseFileFormat)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The table to write, as it is or as it will be created.
 
-    ``data_schema`` is the schema to write without meta columns; ``ordering_field`` is None where
-    rows merge by commit time; ``table`` is None before the first write.
+    ``data_schema`` is the schema to write without meta columns; ``table`` is None before the first
+    write.
     """
 
     path: str
@@ -49,7 +62,12 @@ class Target:
     config: TableConfig
     data_schema: pa.Schema
     keying: Keying
-    ordering_field: str | None
+    rule: MergeRule
+
+    @property
+    def virtual_keys(self) -> KeyGenerator | None:
+        """What makes the keys of stored rows, in a table whose files keep none."""
+        return None if self.config.populate_meta_fields else self.keying.generator
 
     @property
     def schema(self) -> pa.Schema:
@@ -70,10 +88,12 @@ class Target:
 def settle_target(
     path: str,
     write: WriteConfig,
-    rows: pa.Schema,
+    rows: pa.Schema | None,
     storage_options: Mapping[str, str] | None,
 ) -> Target:
     """Hold the request against the table and the rows, and decide what will be written.
+
+    ``rows`` is None for an operation that takes none.
 
     Raises:
         TableMismatchError: the table has another name, type, key, partitioning or ordering.
@@ -88,18 +108,30 @@ def settle_target(
         config = table.config
         _check_writable(config, path)
         _check_matches(config, write, path)
-    generator = _generator(config, write, table)
+    check_virtual_keys(config)
+    check_dropped_columns(config)
+    check_hash_fields(write.index, config)
+    generator = key_generator(config, write, table)
+    if generator.generates_keys:
+        write = without_record_keys(write)
     _check_sorting(write)
-    batch = storable_schema(without_meta(rows))
-    generator.apply(batch.empty_table())
-    is_delete = write.operation is Operation.DELETE
-    data_schema = _data_schema(table, batch, write)
-    ordering = None if is_delete else _ordering_field(config, data_schema, batch)
-    orders_batch = write.operation is Operation.UPSERT or write.combines_batch
+    check_error_path(write.failures.path, path)
+    if rows is None:
+        batch = _stored_schema(table)
+    else:
+        batch = storable_schema(without_meta(rows))
+        generator.check(batch)
+    is_delete = write.operation in _KEYS_ALONE
+    if config.drop_partition_columns:
+        batch = without_columns(batch, config.partition_fields)
+    data_schema = _data_schema(config, table, batch, write)
+    rule = target_rule(config, write, data_schema, table, () if is_delete else batch.names)
+    has_order = rule.law is MergeLaw.EVENT_TIME and is_merging(write) and not is_delete
     keying = Keying(
         generator=generator,
         data_schema=pa.schema([]) if is_delete else data_schema,
-        ordering_field=ordering if orders_batch else None,
+        ordering_fields=rule.ordering_fields if has_order else (),
+        failures=write.failures,
     )
     return Target(
         path=path,
@@ -107,7 +139,7 @@ def settle_target(
         config=config,
         data_schema=data_schema,
         keying=keying,
-        ordering_field=ordering,
+        rule=rule,
     )
 
 
@@ -119,36 +151,37 @@ def _existing(path: str, storage_options: Mapping[str, str] | None) -> Table | N
 
 
 def _new_config(write: WriteConfig) -> TableConfig:
+    if write.operation in _KEYS_ALONE:
+        raise TableNotFoundError("there is no table to delete from")
     if not write.table_name:
         raise OptionError(
             f"the table does not exist yet and has no name; give --table-name or {TABLE_NAME.key}"
         )
-    if not write.record_key_fields:
-        raise OptionError(
-            "the table does not exist yet and its record key is not given; name the key's columns "
-            f"with --record-key or {RECORD_KEY_FIELD.key}"
-        )
-    if write.operation is Operation.DELETE:
-        raise TableNotFoundError("there is no table to delete from")
     if write.table_type is not TableType.COPY_ON_WRITE:
         raise UnsupportedError(f"tables of type {write.table_type.value} cannot be written yet")
-    partition_fields = write.partition_fields or ()
-    ordering = (write.ordering_field,) if write.ordering_field else ()
+    generator = infer_key_generator_class(
+        write.record_key_fields or (), write.partition_fields or (), write.key_generator
+    )
+    ordering = write.ordering_fields or ()
     return TableConfig(
         name=write.table_name,
         database=write.database,
         table_type=write.table_type,
         version=write.table_version,
-        record_key_fields=write.record_key_fields,
-        partition_fields=partition_fields,
+        record_key_fields=write.record_key_fields or (),
+        partition_fields=recorded_partition_fields(write, generator),
         ordering_fields=ordering,
-        key_generator_class=infer_key_generator_class(
-            write.record_key_fields, partition_fields, write.key_generator
-        ),
-        payload_class=write.payload_class or default_payload(ordering),
+        key_generator_class=generator,
+        timestamp_options=recorded_timestamp_options(write, generator),
+        payload_class=write.merging.payload_class or default_payload(ordering),
+        custom_merger=write.merging.custom_merger,
+        delete_marker=write.merging.delete_marker,
         hive_style=bool(write.hive_style),
         url_encode=bool(write.url_encode),
+        drop_partition_columns=bool(write.drop_partition_columns),
+        populate_meta_fields=write.populate_meta_fields is not False,
         timezone=write.timezone,
+        base_file_format=(write.base_file_format or BaseFileFormat.PARQUET).value,
     )
 
 
@@ -156,12 +189,9 @@ def _check_writable(config: TableConfig, path: str) -> None:
     refusals = (
         (config.version is not TableVersion.SIX, f"has table version {config.version.value}"),
         (config.table_type is not TableType.COPY_ON_WRITE, "is MERGE_ON_READ"),
-        (config.base_file_format != "PARQUET", f"has {config.base_file_format} base files"),
-        (not config.populate_meta_fields, "has no meta columns"),
-        (config.drop_partition_columns, "drops its partition columns"),
+        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
         (config.cdc_enabled, "keeps change data"),
         (config.bootstrap_base_path is not None, "was bootstrapped"),
-        (not config.record_key_fields, "has generated record keys"),
     )
     for applies, what in refusals:
         if applies:
@@ -177,17 +207,22 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
         generator = infer_key_generator_class(
             config.record_key_fields, config.partition_fields, write.key_generator
         )
-    ordering = (write.ordering_field,) if write.ordering_field else None
+    file_format = None if write.base_file_format is None else write.base_file_format.value
     pairs: tuple[tuple[str, object, object], ...] = (
         ("name", write.table_name or None, config.name),
         ("type", write.table_type.value, config.table_type.value),
         ("record key", write.record_key_fields, config.record_key_fields),
-        ("partition columns", write.partition_fields, config.partition_fields),
-        ("ordering column", ordering, config.ordering_fields),
+        ("partition columns", partition_names(write), config.partition_fields),
+        ("ordering column", write.ordering_fields, config.ordering_fields),
         ("key generator", generator, config.key_generator_class),
-        ("payload class", write.payload_class, config.payload_class),
+        ("payload class", write.merging.payload_class, config.payload_class),
+        ("merger", write.merging.custom_merger, config.custom_merger),
+        ("delete marker", write.merging.delete_marker, config.delete_marker),
+        ("base file format", file_format, config.base_file_format),
         ("hive style", write.hive_style, config.hive_style),
         ("path encoding", write.url_encode, config.url_encode),
+        ("meta columns", write.populate_meta_fields, config.populate_meta_fields),
+        ("partition columns dropped", write.drop_partition_columns, config.drop_partition_columns),
     )
     for what, asked, has in pairs:
         if asked is not None and has is not None and asked != has:
@@ -199,11 +234,15 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
 
 def _check_sorting(write: WriteConfig) -> None:
     is_bulk = write.operation is Operation.BULK_INSERT
-    is_sorted = write.bulk_insert.sort_mode is not BulkInsertSortMode.NONE
-    if is_bulk and is_sorted and write.combines_batch:
+    if is_bulk and write.bulk_insert.is_sorted and write.failures.is_saving:
         raise UnsupportedError(
-            f"a bulk insert cannot both sort ({SORT_MODE.key}) and combine records of one key "
-            f"({COMBINE_BEFORE_INSERT.key}) yet; leave one of them out"
+            f"a bulk insert cannot both sort ({SORT_MODE.key}) and save failed records "
+            f"({ERROR_POLICY.key}) yet; leave one of them out"
+        )
+    if is_bulk and write.bulk_insert.is_sorted and write.needs_lookup:
+        raise UnsupportedError(
+            f"a bulk insert cannot both sort ({SORT_MODE.key}) and ask which keys the table has "
+            f"({DROP_DUPLICATES.key}, {DUPLICATE_POLICY.key}); leave one of them out"
         )
 
 
@@ -211,61 +250,23 @@ def _shown(value: object) -> str:
     return ",".join(map(str, value)) or "(none)" if isinstance(value, tuple) else str(value)
 
 
-def _generator(config: TableConfig, write: WriteConfig, table: Table | None) -> KeyGenerator:
-    name = config.key_generator_class or infer_key_generator_class(
-        config.record_key_fields, config.partition_fields, None
-    )
-    is_prefixed = write.complex_key_new_encoding is False
-    if table is not None and name == COMPLEX and len(config.record_key_fields) == 1:
-        stored = _any_stored_key(table)
-        if stored is not None:
-            is_prefixed = stored.startswith(f"{config.record_key_fields[0]}:")
-    return KeyGenerator(
-        record_key_fields=config.record_key_fields,
-        partition_fields=config.partition_fields,
-        key_generator_class=name,
-        hive_style=config.hive_style,
-        url_encode=config.url_encode,
-        consistent_logical_timestamp=write.consistent_logical_timestamp,
-        single_field_complex_prefix=is_prefixed,
-    )
-
-
-def _any_stored_key(table: Table) -> str | None:
-    """One key of the table: releases of Hudi spell a complex key of one field in two ways."""
-    for partition in table.partitions():
-        for file in table.latest_base_files([partition]):
-            with table.storage.open_input(file.path) as source:
-                name = table.storage.absolute(file.path)
-                key = BaseFileReader(source, name=name).footer.min_key
-            if key is not None:
-                return key
-    return None
-
-
-def _data_schema(table: Table | None, batch: pa.Schema, write: WriteConfig) -> pa.Schema:
-    if table is None:
-        return batch
-    stored = without_meta(table.schema())
-    if write.operation is Operation.DELETE or not stored.names:
+def _data_schema(
+    config: TableConfig, table: Table | None, batch: pa.Schema, write: WriteConfig
+) -> pa.Schema:
+    stored = _stored_schema(table)
+    if write.operation in _KEYS_ALONE:
         return stored if stored.names else batch
-    return check_compatible(stored, batch, allow_missing=write.null_for_missing_columns)
+    dropped = config.partition_fields if config.drop_partition_columns else ()
+    written = written_schema(stored, batch, write.evolution, dropped)
+    keys = (*config.record_key_fields, *config.partition_fields)
+    check_keys_keep(keys, batch, written, stored)
+    check_order_keeps(config.ordering_fields, written, stored)
+    return written
 
 
-def _ordering_field(config: TableConfig, schema: pa.Schema, batch: pa.Schema) -> str | None:
-    if config.merge_mode is MergeMode.COMMIT_TIME:
-        return None
-    if len(config.ordering_fields) != 1:
-        raise UnsupportedError(f"the table {config.name} has several ordering columns")
-    name = config.ordering_fields[0]
-    if name not in schema.names or name not in batch.names:
-        raise RequestError(
-            f"the ordering column {name} is not among the rows' columns: {', '.join(batch.names)}"
-        )
-    kind = schema.field(name).type
-    if pa.types.is_nested(kind) or pa.types.is_boolean(kind) or pa.types.is_binary(kind):
-        raise RequestError(
-            f"the ordering column {name} has the type {kind}, which has no order to merge by; "
-            "take a number, a text, a date or a timestamp"
-        )
-    return name
+def _stored_schema(table: Table | None) -> pa.Schema:
+    """The columns that files hold."""
+    if table is None:
+        return pa.schema([])
+    dropped = table.config.partition_fields if table.config.drop_partition_columns else ()
+    return without_columns(without_meta(table.schema()), dropped)

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
+from pyhudi.actions.replace import requested_replace
 from pyhudi.basefile.bloom import BloomParameters
-from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
-from pyhudi.config.write import Operation, WriteConfig
+from pyhudi.config.operations import Operation, StoredKeys
+from pyhudi.config.write import BloomConfig, WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult, Status
 from pyhudi.schema.avro import dumps
 from pyhudi.services.rollback import recover, roll_back
-from pyhudi.spark.stopwatch import Stopwatch
+from pyhudi.spark.batch.failed import Failures
+from pyhudi.spark.stopwatch import Stage, Stopwatch
 from pyhudi.spark.target import Target, settle_target
 from pyhudi.storage.schemes import open_storage
+from pyhudi.storage.storage import Storage
 from pyhudi.table.create import create_table
+from pyhudi.table.keying import without_record_keys
 from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
+from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.transaction import Writer
+from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.write.encoding import file_encoding, full_file_bytes
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sizing import CommitTotals, average_record_size
 
-# Hudi's default for a row group, 120 MB of encoded pages, would be far more rows in memory.
-_MOST_ROW_GROUP_BYTES = ParquetWriteOptions().row_group_bytes
+METRICS = "pyhudi.metrics"
+"""The key of a commit's extra metadata that holds what its stages took, as JSON."""
+
+_log = logging.getLogger(__name__)
+
 # In a table of small commits, reading its whole timeline would cost more than it gives.
 _COMMITS_TO_LEARN_FROM = 30
+
+Replaced: TypeAlias = Mapping[str, tuple[str, ...]]
+"""File ids by partition path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +66,23 @@ class Work:
     extra: Mapping[str, str]
     landed: Landed | None
     watch: Stopwatch
+    failures: Failures = field(default_factory=Failures)
 
-    def begin(self) -> Writer:
-        """Create the table if need be, and undo what dead writers left in it."""
+    def with_failures(self, failures: Failures) -> Work:
+        """The same write, knowing what of it failed."""
+        known = replace(failures, storage_options=self.storage_options)
+        return replace(self, failures=known)
+
+    def failed_storage(self) -> Storage | None:
+        """Where failed records are saved; None when they are not."""
+        path = self.config.failures.path
+        return None if path is None else open_storage(path, self.storage_options)
+
+    def begin(self) -> Transaction:
+        """Create the table if need be, and undo what dead writers left in it.
+
+        The transaction is to be entered yet.
+        """
         target = self.target
         if target.table is None:
             self._create()
@@ -67,7 +98,9 @@ class Work:
             undo=partial(roll_back, table.storage, table.config, clock),
         )
         recover(writer)
-        return writer
+        if self.config.effect.replaces:
+            return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
+        return Transaction(writer, Action.COMMIT)
 
     def _create(self) -> None:
         target = self.target
@@ -107,29 +140,24 @@ class Work:
     def job(self, table: Table, instant: str) -> WriteJob:
         """The write as its tasks see it."""
         config, target = self.config, self.target
+        kind = BaseFileFormat(target.config.base_file_format)
         is_insert = config.operation is Operation.INSERT
+        is_bulk = config.operation is Operation.BULK_INSERT
         return WriteJob(
             storage=table.storage,
             instant=instant,
             schema=target.schema,
             avro_schema=target.avro_schema_with_meta,
-            parquet=ParquetWriteOptions(
-                codec=config.parquet.codec.value.lower(),
-                row_group_bytes=min(config.parquet.row_group_size, _MOST_ROW_GROUP_BYTES),
-                page_bytes=config.parquet.page_size,
-                dictionary=config.parquet.dictionary,
-            ),
-            bloom=BloomParameters(
-                num_entries=config.bloom.num_entries,
-                fpp=config.bloom.fpp,
-                max_entries=config.bloom.max_entries,
-                type=config.bloom.type,
-            ),
-            max_file_size_bytes=config.sizing.max_file_size,
-            ordering_field=target.ordering_field,
+            encoding=file_encoding(config, kind),
+            bloom=None if target.virtual_keys else _bloom_parameters(config.bloom),
+            max_file_size_bytes=full_file_bytes(config, kind),
+            rule=target.rule,
             combine_batch=config.combines_batch,
-            is_concatenating=is_insert and config.allow_duplicates_on_insert,
+            is_concatenating=is_bulk or (is_insert and config.allow_duplicates_on_insert),
             is_deleting=config.operation is Operation.DELETE,
+            drops_stored=config.stored_keys is StoredKeys.DROP,
+            generates_keys=target.keying.generator.generates_keys,
+            virtual_keys=target.virtual_keys,
         )
 
     def record_size(self, table: Table) -> int:
@@ -145,19 +173,61 @@ class Work:
         """The metadata of the write's instant with these statistics by partition."""
         return CommitMetadata(
             partition_to_write_stats=stats,
-            extra_metadata={**self.extra, "schema": dumps(self.target.avro_schema)},
-            operation_type=self.config.operation.commit_name,
+            extra_metadata={
+                **self.extra,
+                **self._metrics(),
+                "schema": dumps(self.target.avro_schema),
+            },
+            operation_type=self.config.effect.commit_name,
         )
+
+    def _metrics(self) -> dict[str, str]:
+        stages = self.watch.stages()
+        return {METRICS: json.dumps(stages)} if stages else {}
+
+    def is_nothing(self, stats: Sequence[WriteStat], replaced: Replaced | None) -> bool:
+        """Whether no commit is to be made: nothing was written and nothing is hidden."""
+        is_empty = not (stats or any((replaced or {}).values()) or self.failures.report.count)
+        return is_empty and not self.config.batch.allow_empty_commit
+
+    def commit(
+        self, transaction: Transaction, stats: Sequence[WriteStat], replaced: Replaced | None
+    ) -> JobResult:
+        """Commit what was written and what it replaces, or withdraw when that is nothing.
+
+        Shapes: ``replaced`` is None unless the operation replaces file groups.
+        """
+        if self.is_nothing(stats, replaced):
+            # An empty source, or nothing but deletes of keys that are nowhere.
+            transaction.withdraw()
+            return self.nothing()
+        with self.watch.stage("commit"):
+            self.failures.save(transaction.instant)
+            stats = self.failures.on(stats)
+            metadata = self.metadata(_by_partition(stats))
+            body = metadata.to_bytes()
+            if replaced is not None:
+                body = ReplaceCommitMetadata(
+                    commit=metadata, partition_to_replaced_file_ids=replaced
+                ).to_bytes()
+            transaction.complete(body, frozenset(stat.path for stat in stats if stat.path))
+        return self.result("committed", transaction.instant, stats, replaced)
 
     def already(self, landed: Landed) -> JobResult:
         """The result of a write that an earlier attempt of it has made."""
-        return self.result("already_committed", landed.instant, landed.stats)
+        return self.result("already_committed", landed.instant, landed.stats, landed.replaced)
 
     def nothing(self) -> JobResult:
         """The result of a write that found nothing to write."""
-        return self.result("nothing_to_do", None, ())
+        return self.result("nothing_to_do", None, (), None)
 
-    def result(self, status: Status, instant: str | None, stats: Sequence[WriteStat]) -> JobResult:
+    def result(
+        self,
+        status: Status,
+        instant: str | None,
+        stats: Sequence[WriteStat],
+        replaced: Replaced | None,
+    ) -> JobResult:
         """What the job answers."""
         return job_result(
             status,
@@ -167,12 +237,36 @@ class Work:
             instant=instant,
             completion_time=None if instant is None else self.open().completion_time(instant),
             stats=stats,
+            replaced=replaced,
             seconds=self.watch.seconds(),
+            stages=self.watch.stages(),
+            failures=self.failures.summary(),
+            failed_records=self.failures.report.count,
         )
 
 
+def note_files(stage: Stage, stats: Sequence[WriteStat]) -> None:
+    """Note the rows and bytes of the files that a stage wrote, and what tasks took for them."""
+    stage.moved(sum(s.num_writes for s in stats), sum(s.total_write_bytes for s in stats))
+    milliseconds = {
+        "merge": sum(stat.total_upsert_time or 0 for stat in stats),
+        "create": sum(stat.total_create_time or 0 for stat in stats),
+    }
+    for name, total in milliseconds.items():
+        stage.details[f"{name}_task_seconds"] = round(total / 1000, 3)
+
+
+def _bloom_parameters(config: BloomConfig) -> BloomParameters:
+    return BloomParameters(
+        num_entries=config.num_entries,
+        fpp=config.fpp,
+        max_entries=config.max_entries,
+        type=config.type,
+    )
+
+
 def prepare(
-    rows: pa.Schema,
+    rows: pa.Schema | None,
     path: str,
     options: Mapping[str, str],
     storage_options: Mapping[str, str] | None,
@@ -180,11 +274,17 @@ def prepare(
 ) -> Work:
     """Settle what a request means; nothing is written.
 
+    ``rows`` is None for an operation that takes none.
+
     Raises: whatever is wrong with the request, see ``settle_target``.
     """
     check_known(options)
     config = WriteConfig.from_options(options)
     target = settle_target(path, config, rows, storage_options)
+    if target.keying.generator.generates_keys:
+        asked, config = config, without_record_keys(config)
+        if config.operation is not asked.operation:
+            _log.warning("the table has no record key: rows are inserted and none is updated")
     extra = {**config.commit_metadata, **(commit_metadata or {})}
     landed = None
     if config.idempotency_key:
@@ -201,6 +301,13 @@ def prepare(
         landed=landed,
         watch=Stopwatch(target.config.name),
     )
+
+
+def _by_partition(stats: Iterable[WriteStat]) -> dict[str, tuple[WriteStat, ...]]:
+    found: dict[str, list[WriteStat]] = defaultdict(list)
+    for stat in sorted(stats, key=lambda stat: stat.path or ""):
+        found[stat.partition_path or ""].append(stat)
+    return {partition: tuple(group) for partition, group in found.items()}
 
 
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:

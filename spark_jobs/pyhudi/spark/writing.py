@@ -1,32 +1,45 @@
 """From buckets to tasks to write statistics.
 
-Every row of a staged batch is sent to the task of its bucket; each task writes one file group.
+Every row of a staged batch is sent to the task of its bucket; each task writes one file group, or
+several small ones.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.errors import InvariantError
+from pyhudi.index.bucket import BucketHash
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.spark.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
-from pyhudi.spark.pieces import buffers, from_bytes, record_batch, this_task, to_bytes
-from pyhudi.spark.staging import StagedBatch, split_by
-from pyhudi.spark.tagging import TaggedBatch, positions_of
+from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
+from pyhudi.spark.batch.pieces import (
+    KEY_SCHEMA,
+    buffers,
+    from_bytes,
+    record_batch,
+    this_task,
+    to_bytes,
+)
+from pyhudi.spark.batch.staging import StagedBatch, split_by
+from pyhudi.spark.placing import Places
+from pyhudi.spark.settling import NO_FILE
+from pyhudi.spark.tagging import positions_of, with_hits
 from pyhudi.write.buckets import Bucket, BucketPlan
 from pyhudi.write.create import create_files
+from pyhudi.write.hash_buckets import NOWHERE
 from pyhudi.write.job import WriteJob
 from pyhudi.write.merge import merge_file
+from pyhudi.write.sharing import share_tasks
 
 ROUTED_SCHEMA = pa.schema(
     [
@@ -34,47 +47,99 @@ ROUTED_SCHEMA = pa.schema(
         pa.field("bucket", pa.int32()),
         pa.field("piece_id", pa.int64()),
         pa.field("rows", pa.binary()),
+        pa.field("leaving", pa.binary()),
     ]
 )
 STAT_SCHEMA = pa.schema([pa.field("stat", pa.string())])
 
+_NEVER_FULL = 1 << 62
+# Buckets share a task as long as neither what they rewrite nor what arrives for them is much.
+_TASK_BYTES = 32 << 20
+_TASK_ROWS = 100_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """How a piece's rows find their buckets; ``drops_new`` leaves out rows of new keys."""
+    """How a piece's rows find their buckets.
+
+    ``drops_new`` leaves out rows of new keys, ``drops_stored`` those of keys the table has;
+    ``settled`` are the numbers in hits whose rows come on their own. ``hash`` says where keys
+    belong in a table with the BUCKET index.
+    """
 
     plan: BucketPlan
     bucket_of_file: Mapping[int, int]
+    settled: frozenset[int]
+    hash: BucketHash | None
     salts: np.ndarray
     schema: pa.Schema
     drops_new: bool
+    drops_stored: bool
+
+    def bucket_of(self, partition: str, keys: pa.Array) -> np.ndarray:
+        """The bucket of each new key of a partition; ``NOWHERE`` for a row that is left out."""
+        shares = self.plan.shares.get(partition)
+        if shares is None:
+            raise InvariantError(f"{len(keys)} new rows of partition {partition!r} have no bucket")
+        if self.hash is None:
+            return shares.bucket_of(key_hash(keys))
+        return shares.bucket_of(self.hash.buckets_of(keys).astype(np.uint64))
 
 
 def write_buckets(
-    staged: StagedBatch, tagged: TaggedBatch, plan: BucketPlan, *, job: WriteJob, schema: pa.Schema
+    staged: StagedBatch, places: Places, plan: BucketPlan, *, job: WriteJob, schema: pa.Schema
 ) -> list[WriteStat]:
     """Write every bucket, a task each, and give the statistics of the files that count.
 
     Shapes: ``schema`` is that of the staged rows.
     Guarantees: of the attempts of a task only the one that Spark took is in the result.
     """
-    count = len(plan.buckets)
+    tasks = _tasks(plan.buckets, staged.frame.sparkSession.sparkContext.defaultParallelism)
+    task_of = {number: task for task, numbers in enumerate(tasks) for number in numbers}
+    salts = partition_salts(len(tasks))
+    hashed, settled = places.hashed, places.settled
     routing = Routing(
         plan=plan,
-        bucket_of_file={
-            number: plan.by_file[file.partition, file.file_id]
-            for number, file in enumerate(tagged.files)
-            if (file.partition, file.file_id) in plan.by_file and number in tagged.updates
-        },
-        salts=partition_salts(count),
+        bucket_of_file=_buckets_of_files(places, plan),
+        settled=frozenset() if settled is None else settled.files,
+        hash=None if hashed is None else hashed.hash,
+        salts=np.array([salts[task_of[bucket.number]] for bucket in plan.buckets], np.int32),
         schema=schema,
-        drops_new=job.is_deleting,
+        drops_new=job.is_deleting and hashed is None,
+        drops_stored=job.drops_stored,
     )
-    routed = map_in_arrow(_with_hits(staged, tagged), _route(routing), ROUTED_SCHEMA)
-    delivered = routed.repartition(count, "salt")
+    routed = map_in_arrow(with_hits(staged, places.tagged), _route(routing), ROUTED_SCHEMA)
+    if settled is not None:
+        routed = routed.unionAll(
+            map_in_arrow(settled.frame, _route_settled(routing), ROUTED_SCHEMA)
+        )
+    delivered = routed.repartition(len(tasks), "salt")
+    if hashed is not None:
+        # A hash bucket is one file group, however large it becomes.
+        job = replace(job, max_file_size_bytes=_NEVER_FULL)
     written = map_in_arrow(delivered, _write(plan.buckets, job, schema), STAT_SCHEMA)
     with few_rows_a_batch(written.sparkSession):
         return stats_of(written)
+
+
+def _tasks(buckets: Sequence[Bucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
+    """Which buckets, by number, one task writes after another."""
+    sizes = [(0 if b.base is None else b.base.size_bytes, b.updates + b.inserts) for b in buckets]
+    rows = sum(rows for _, rows in sizes) // (parallelism * 4)
+    size_bytes = sum(size for size, _ in sizes) // (parallelism * 4)
+    bounds = (min(_TASK_BYTES, size_bytes), min(_TASK_ROWS, rows))
+    return share_tasks(sizes, bounds=bounds)
+
+
+def _buckets_of_files(places: Places, plan: BucketPlan) -> dict[int, int]:
+    touched = set(places.tagged.updates)
+    if places.settled is not None:
+        touched.update(places.settled.updates)
+    return {
+        number: plan.by_file[file.partition, file.file_id]
+        for number, file in enumerate(places.files)
+        if (file.partition, file.file_id) in plan.by_file and number in touched
+    }
 
 
 def stats_of(written: DataFrame) -> list[WriteStat]:
@@ -86,25 +151,6 @@ def stat_batch(stats: Sequence[WriteStat]) -> pa.RecordBatch:
     """Statistics as they leave a task."""
     texts = [json.dumps(stat.to_json()) for stat in stats]
     return record_batch([pa.array(texts, pa.string())], STAT_SCHEMA)
-
-
-def _with_hits(staged: StagedBatch, tagged: TaggedBatch) -> DataFrame:
-    pieces = staged.frame.select("partition_path", "piece_id", "rows")
-    if tagged.hits is None:
-        nothing = F.lit(None)
-        return pieces.withColumn("files", nothing.cast("array<int>")).withColumn(
-            "positions", nothing.cast("array<binary>")
-        )
-    by_piece = tagged.hits.groupBy("hit_piece").agg(
-        F.sort_array(F.collect_list(F.struct("file", "positions"))).alias("hits")
-    )
-    hits = by_piece.select(
-        "hit_piece",
-        F.col("hits.file").alias("files"),
-        F.col("hits.positions").alias("positions"),
-    )
-    joined = pieces.join(hits, pieces.piece_id == hits.hit_piece, "left")
-    return joined.drop("hit_piece")
 
 
 def _route(routing: Routing) -> BatchFunction:
@@ -125,54 +171,88 @@ def _route_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordB
     for file, data in zip(files, piece.column("positions")[0].as_py() or [], strict=True):
         positions = positions_of(data)
         is_stored[positions] = True
-        targets.append((routing.bucket_of_file[file], positions))
+        if not routing.drops_stored and file not in routing.settled:
+            targets.append((routing.bucket_of_file[file], positions))
     partition = piece.column("partition_path")[0].as_py()
     fresh = np.flatnonzero(~is_stored)
     if len(fresh) and not routing.drops_new:
-        shares = routing.plan.shares.get(partition)
-        if shares is None:
-            raise InvariantError(f"{len(fresh)} new rows of partition {partition!r} have no bucket")
-        hashes = key_hash(rows.column(RECORD_KEY).take(pa.array(fresh)))
-        chosen = shares.bucket_of(hashes)
+        chosen = routing.bucket_of(partition, rows.column(RECORD_KEY).take(pa.array(fresh)))
         targets.extend((bucket, fresh[local]) for bucket, local in split_by(chosen))
     for bucket, positions in targets:
-        part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
-        yield record_batch(
-            [
-                pa.array([routing.salts[bucket]], pa.int32()),
-                pa.array([bucket], pa.int32()),
-                pa.array([piece_id], pa.int64()),
-                pa.array([to_bytes(part)], pa.binary()),
-            ],
-            ROUTED_SCHEMA,
-        )
+        if bucket != NOWHERE:
+            part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
+            yield _routed(routing, bucket, piece_id, to_bytes(part), None)
+
+
+def _route_settled(routing: Routing) -> BatchFunction:
+    def route(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in range(batch.num_rows):
+                yield from _route_settled_piece(routing, batch.slice(number, 1))
+
+    return route
+
+
+def _route_settled_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    piece_id, file = piece.column("piece_id")[0].as_py(), piece.column("file")[0].as_py()
+    data, leaving = piece.column("rows")[0].as_py(), piece.column("leaving")[0].as_py()
+    if file != NO_FILE:
+        yield _routed(routing, routing.bucket_of_file[file], piece_id, data, leaving)
+        return
+    rows = from_bytes(data, routing.schema)
+    chosen = routing.bucket_of(piece.column("partition_path")[0].as_py(), rows.column(RECORD_KEY))
+    for bucket, positions in split_by(chosen):
+        part = to_bytes(rows.take(pa.array(positions)))
+        yield _routed(routing, bucket, piece_id, part, None)
+
+
+def _routed(
+    routing: Routing, bucket: int, piece_id: int, rows: bytes | None, leaving: bytes | None
+) -> pa.RecordBatch:
+    return record_batch(
+        [
+            pa.array([routing.salts[bucket]], pa.int32()),
+            pa.array([bucket], pa.int32()),
+            pa.array([piece_id], pa.int64()),
+            pa.array([rows], pa.binary()),
+            pa.array([leaving], pa.binary()),
+        ],
+        ROUTED_SCHEMA,
+    )
 
 
 def _write(buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema) -> BatchFunction:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrived: list[tuple[int, pa.RecordBatch]] = []
-        number = None
+        arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
+        leaving: dict[int, list[pa.Array]] = defaultdict(list)
         for batch in batches:
+            numbers = batch.column("bucket").to_pylist()
             ids = batch.column("piece_id").to_pylist()
-            data = buffers(batch.column("rows"))
-            arrived.extend((i, from_bytes(d, schema)) for i, d in zip(ids, data, strict=True))
-            number = batch.column("bucket")[0].as_py()
-        if number is None:
-            return
-        # The shuffle mixes the pieces; ties between equal ordering values go by arrival.
-        arrived.sort(key=lambda pair: pair[0])
-        rows = pa.Table.from_batches([part for _, part in arrived], schema=schema)
-        arrived.clear()
-        yield stat_batch(_write_bucket(buckets[number], job, rows))
+            data, gone = buffers(batch.column("rows")), buffers(batch.column("leaving"))
+            for number, piece_id, rows, keys in zip(numbers, ids, data, gone, strict=True):
+                if rows is not None:
+                    arrived[number].append((piece_id, from_bytes(rows, schema)))
+                if keys is not None:
+                    leaving[number].append(from_bytes(keys, KEY_SCHEMA).column(0))
+        for number in sorted({*arrived, *leaving}):
+            # The shuffle mixes the pieces; ties between equal ordering values go by arrival.
+            parts = sorted(arrived.pop(number, []), key=lambda part: part[0])
+            table = pa.Table.from_batches([part for _, part in parts], schema=schema)
+            parts.clear()
+            going = leaving.pop(number, [])
+            keys = pa.concat_arrays(going) if going else None
+            yield stat_batch(_write_bucket(buckets[number], job, table, keys))
 
     return write
 
 
-def _write_bucket(bucket: Bucket, job: WriteJob, rows: pa.Table) -> list[WriteStat]:
+def _write_bucket(
+    bucket: Bucket, job: WriteJob, rows: pa.Table, leaving: pa.Array | None
+) -> list[WriteStat]:
+    # Sequence numbers count within a bucket, and a task may write several.
+    task = replace(this_task(), partition_id=bucket.number)
     if bucket.base is not None:
-        return [merge_file(job, this_task(), bucket.base, rows)]
+        return [merge_file(job, task, bucket.base, rows, leaving)]
     return list(
-        create_files(
-            job, this_task(), partition=bucket.partition, file_id=bucket.file_id, rows=rows
-        )
+        create_files(job, task, partition=bucket.partition, file_id=bucket.file_id, rows=rows)
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
 from pyhudi.actions.json_text import pretty
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import IDEMPOTENCY_KEY
@@ -17,10 +18,11 @@ STAMP = IDEMPOTENCY_KEY.key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """A completed instant and what it wrote."""
+    """A completed instant, what it wrote, and the file ids it replaced by partition."""
 
     instant: str
     stats: tuple[WriteStat, ...]
+    replaced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def find_landed(
@@ -36,7 +38,12 @@ def find_landed(
         # Metadata can be large; most of it need not be parsed to see that the key is not in it.
         if pretty(key).encode() not in data:
             continue
-        metadata = CommitMetadata.from_bytes(data, where=instant.time)
-        if metadata.extra_metadata.get(STAMP) == key:
-            return Landed(instant=instant.time, stats=tuple(metadata.write_stats))
+        metadata = ReplaceCommitMetadata.from_bytes(data, where=instant.time)
+        commit = metadata.commit
+        if commit.extra_metadata.get(STAMP) == key:
+            return Landed(
+                instant=instant.time,
+                stats=tuple(commit.write_stats),
+                replaced=metadata.partition_to_replaced_file_ids,
+            )
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyhudi.actions.commit import NO_PREVIOUS_COMMIT, WriteStat, count_records
 from pyhudi.jobs import JobResult, Status
@@ -17,9 +18,20 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
     instant: str | None = None,
     completion_time: str | None = None,
     stats: Sequence[WriteStat] = (),
+    replaced: Mapping[str, Sequence[str]] | None = None,
     seconds: Mapping[str, float] | None = None,
+    stages: Mapping[str, Mapping[str, float]] | None = None,
+    failures: Mapping[str, Any] | None = None,
+    failed_records: int = 0,
 ) -> JobResult:
-    """The answer of a job whose commit wrote these files, or that wrote none."""
+    """The answer of a job whose commit wrote these files, or that wrote none.
+
+    Shapes: ``replaced`` has the file ids of hidden file groups by partition path.
+    """
+    hidden = {path: len(ids) for path, ids in (replaced or {}).items() if ids}
+    records = count_records(stats)
+    # A commit without files has no statistics to count failed records in.
+    records["failed"] = max(records["failed"], failed_records)
     created = sum(stat.prev_commit == NO_PREVIOUS_COMMIT for stat in stats)
     return JobResult(
         status=status,
@@ -28,9 +40,15 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
         operation=operation,
         table=table,
         base_path=base_path,
-        records=count_records(stats),
-        partitions=tuple(sorted({stat.partition_path or "" for stat in stats})),
-        files={"created": created, "rewritten": len(stats) - created},
+        records=records,
+        partitions=tuple(sorted({*hidden, *(stat.partition_path or "" for stat in stats)})),
+        files={
+            "created": created,
+            "rewritten": len(stats) - created,
+            "replaced": sum(hidden.values()),
+        },
         bytes_written=sum(stat.total_write_bytes for stat in stats),
         seconds=seconds or {},
+        stages=stages or {},
+        failures=failures or {},
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyhudi.actions.commit import CommitMetadata
-from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.basefile.open import open_base_file
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import SchemaError
 from pyhudi.filegroup.slices import BaseFile
@@ -88,6 +88,6 @@ def _from_footer(
     if newest is None:
         return None
     with storage.open_input(newest.path) as source:
-        reader = BaseFileReader(source, name=storage.absolute(newest.path))
+        reader = open_base_file(source, name=storage.absolute(newest.path))
         stated = _from_text(reader.footer.avro_schema)
         return stated or arrow_to_avro(without_meta(reader.schema), config.name)

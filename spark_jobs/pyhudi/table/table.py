@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -100,7 +101,9 @@ class Table:
         return found
 
 
-def open_table(path: str, storage_options: Mapping[str, str] | None = None) -> Table:
+def open_table(
+    path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
+) -> Table:
     """The table at a path or URI.
 
     Raises:
@@ -108,7 +111,7 @@ def open_table(path: str, storage_options: Mapping[str, str] | None = None) -> T
         CorruptTableError: its properties break the format.
         UnsupportedError: a format version that is not known.
     """
-    return load_table(open_storage(path, storage_options))
+    return load_table(open_storage(os.fspath(path), storage_options))
 
 
 def load_table(storage: Storage) -> Table:

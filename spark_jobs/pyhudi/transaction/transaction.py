@@ -48,6 +48,8 @@ class Writer:
 class Transaction:
     """One write instant as a context: entering requests it, ``complete`` commits it.
 
+    ``requested`` is what the requested file says, which is nothing for a commit.
+
     Leaving without ``complete`` undoes the instant; when even that fails the instant stays
     pending, without a heartbeat, and the next writer rolls it back.
 
@@ -55,8 +57,8 @@ class Transaction:
         and leave nothing behind. Instant times rise across writers.
     """
 
-    def __init__(self, writer: Writer, action: Action) -> None:
-        self._writer, self._action = writer, action
+    def __init__(self, writer: Writer, action: Action, requested: bytes = b"") -> None:
+        self._writer, self._action, self._requested = writer, action, requested
         self._is_complete = False
         self.instant = ""
 
@@ -156,7 +158,7 @@ class Transaction:
             raise
         requested = self._pending(State.REQUESTED)
         try:
-            active.write_state(writer.storage, writer.config.version, requested, b"")
+            active.write_state(writer.storage, writer.config.version, requested, self._requested)
         except AlreadyExistsError:
             self._unsign()
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -148,4 +149,8 @@ def create_files(
     )
     with writer:
         writer.write(kept)
-    return writer.stats
+    stats = writer.stats
+    if stats and incoming.is_delete is not None:
+        # Hudi counts deletes of keys that are nowhere too.
+        stats[0] = replace(stats[0], num_deletes=int(incoming.is_delete.sum()))
+    return stats

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomFilter
-from pyhudi.basefile.parquet import BaseFileWriter
+from pyhudi.basefile.open import format_of, new_base_file
 from pyhudi.errors import InvariantError
 from pyhudi.filegroup.names import base_file_name
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.keys.generated import generated_keys
 from pyhudi.schema.metafields import (
     COMMIT_SEQNO,
     COMMIT_TIME,
@@ -63,7 +64,8 @@ class BaseFileHandle:
     ) -> None:
         self._job, self._task, self._previous_bloom = job, task, previous_bloom
         self._partition, self._file_id, self._previous = partition, file_id, previous
-        self.name = base_file_name(file_id, task.write_token, job.instant)
+        kind = format_of(job.encoding)
+        self.name = base_file_name(file_id, task.write_token, job.instant, kind)
         self.path = f"{partition}/{self.name}" if partition else self.name
         self.counts = RowCounts()
         self._stat: WriteStat | None = None
@@ -76,11 +78,11 @@ class BaseFileHandle:
         kind = MarkerType.CREATE if self._previous is None else MarkerType.MERGE
         leave_marker(job.storage, job.instant, self.path, kind)
         self._sink = job.storage.open_output(self.path)
-        self._writer = BaseFileWriter(
+        self._writer = new_base_file(
             self._sink,
             job.schema,
             job.avro_schema,
-            job.parquet,
+            job.encoding,
             job.bloom,
             previous_bloom=self._previous_bloom,
         )
@@ -121,6 +123,10 @@ class BaseFileHandle:
 
         Shapes: the table's schema, meta columns included.
         """
+        if not self._job.has_meta_columns:
+            self._write_bare(rows, is_kept=True)
+            self.counts.kept += rows.num_rows
+            return
         position = rows.schema.get_field_index(FILE_NAME)
         renamed = rows.set_column(position, FILE_NAME, _constant(self.name, rows.num_rows))
         self._writer.write(renamed, is_kept=True)
@@ -133,13 +139,16 @@ class BaseFileHandle:
 
         Shapes: the record key first, then the table's data columns.
         """
+        if not self._job.has_meta_columns:
+            self._write_bare(rows, is_kept=has_stored_keys)
+            return
         count, first = rows.num_rows, self._rows_made
         prefix = f"{self._job.instant}_{self._task.partition_id}"
         numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
         meta = {
             COMMIT_TIME: _constant(self._job.instant, count),
             COMMIT_SEQNO: pc.binary_join_element_wise(prefix, numbers, "_"),
-            RECORD_KEY: rows.column(RECORD_KEY),
+            RECORD_KEY: self._record_keys(rows),
             PARTITION_PATH: _constant(self._partition, count),
             FILE_NAME: _constant(self.name, count),
         }
@@ -150,6 +159,20 @@ class BaseFileHandle:
         table = pa.table(columns, names=self._job.schema.names)
         self._writer.write(table, is_kept=has_stored_keys)
         self._rows_made += count
+
+    def _record_keys(self, rows: pa.Table) -> pa.ChunkedArray:
+        keys = rows.column(RECORD_KEY)
+        return generated_keys(self._job.instant, keys) if self._job.generates_keys else keys
+
+    def _write_bare(self, rows: pa.Table, *, is_kept: bool) -> None:
+        """Write rows with all meta columns null.
+
+        Source: HoodieAvroFileWriter.writeAvro without meta fields, Hudi 1.1.
+        """
+        nothing = pa.nulls(rows.num_rows, pa.string())
+        names = self._job.schema.names
+        columns = [nothing if name in META_FIELDS else rows.column(name) for name in names]
+        self._writer.write(pa.table(columns, names=names), is_kept=is_kept)
 
     def _statistics(self) -> WriteStat:
         counts = self.counts

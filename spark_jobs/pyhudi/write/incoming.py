@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.merge.batches import surviving_positions
+from pyhudi.merge.ordering import Flags, surviving_positions
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.job import WriteJob
-
-SOFT_DELETE = "_hoodie_is_deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,25 +23,22 @@ class IncomingRows:
 
     rows: pa.Table
     keys: pa.Array
-    is_delete: npt.NDArray[np.bool_] | None
+    is_delete: Flags | None
 
     @classmethod
     def gather(cls, rows: pa.Table, job: WriteJob, *, is_lookup: bool = False) -> IncomingRows:
         """Collect the rows of one file group, one a key where the operation combines them.
 
-        For a lookup by key there is one a key in any case: the last, where nothing combines them.
+        For a lookup by key there is one a key in any case.
 
-        Source: HoodieMergeHandle.init, Hudi 0.15 (a map by record key).
+        Source: HoodieWriteHelper.combineOnCondition, FileGroupReaderBasedMergeHandle, Hudi 1.1.
         """
+        names = rows.schema.names
         if (job.combine_batch or is_lookup) and rows.num_rows > 1:
-            is_ordered = job.combine_batch and not job.is_deleting
-            has_order = job.ordering_field is not None and is_ordered
-            ordering = rows.column(job.ordering_field) if has_order else None
-            positions = surviving_positions(rows.column(RECORD_KEY), ordering)
-            if positions is not None:
-                rows = rows.take(pa.array(positions))
-        keys = rows.column(RECORD_KEY).combine_chunks()
-        return cls(rows=rows, keys=keys, is_delete=_deletes(rows, job))
+            rows = _one_a_key(rows, job, is_lookup=not job.combine_batch)
+        is_delete = _deletes(rows, job)
+        rows = rows.select(names)
+        return cls(rows=rows, keys=rows.column(RECORD_KEY).combine_chunks(), is_delete=is_delete)
 
     def positions_of(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array:
         """For each of a stored file's keys its position here; null where there is none."""
@@ -52,13 +46,15 @@ class IncomingRows:
         return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
-def _deletes(rows: pa.Table, job: WriteJob) -> npt.NDArray[np.bool_] | None:
+def _one_a_key(rows: pa.Table, job: WriteJob, *, is_lookup: bool) -> pa.Table:
+    keys = rows.column(RECORD_KEY)
+    if not job.is_deleting:
+        return job.rule.combine(rows, keys, is_lookup=is_lookup)
+    positions = surviving_positions(keys, ())
+    return rows if positions is None else rows.take(pa.array(positions))
+
+
+def _deletes(rows: pa.Table, job: WriteJob) -> Flags | None:
     if job.is_deleting:
         return np.ones(rows.num_rows, dtype=bool)
-    if SOFT_DELETE not in rows.schema.names:
-        return None
-    if not pa.types.is_boolean(rows.schema.field(SOFT_DELETE).type):
-        return None
-    column = pc.fill_null(rows.column(SOFT_DELETE), fill_value=False)
-    flags: npt.NDArray[np.bool_] = column.to_numpy()
-    return flags if flags.any() else None
+    return job.rule.deleted(rows)

@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi.basefile.bloom import BloomParameters
-from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.basefile.open import FileEncoding
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.merge.rule import MergeRule
 from pyhudi.storage.storage import Storage
 
 
@@ -17,20 +19,30 @@ class WriteJob:
     """One write, as its tasks see it.
 
     ``schema`` is the table's schema with the meta columns first, and ``avro_schema`` the same in
-    Avro. ``ordering_field`` is None when the table merges by commit time.
+    Avro. ``drops_stored`` leaves out rows whose key the table has.
+    With ``generates_keys`` incoming keys lack the instant before them. ``virtual_keys`` makes the
+    keys of stored rows where the files keep none; such files have no bloom filter either.
     """
 
     storage: Storage
     instant: str
     schema: pa.Schema
     avro_schema: dict[str, Any]
-    parquet: ParquetWriteOptions
-    bloom: BloomParameters
+    encoding: FileEncoding
+    bloom: BloomParameters | None
     max_file_size_bytes: int
-    ordering_field: str | None
+    rule: MergeRule
     combine_batch: bool
     is_concatenating: bool = False
     is_deleting: bool = False
+    drops_stored: bool = False
+    generates_keys: bool = False
+    virtual_keys: KeyGenerator | None = None
+
+    @property
+    def has_meta_columns(self) -> bool:
+        """Whether the meta columns of the files are filled."""
+        return self.virtual_keys is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.merge.batches import incoming_wins
+from pyhudi.merge.rule import Merged
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.handle import BaseFileHandle
@@ -22,11 +22,19 @@ from pyhudi.write.job import TaskIdentity, WriteJob
 BATCH_ROWS = 131_072
 
 
-def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table) -> WriteStat:
+def merge_file(
+    job: WriteJob,
+    task: TaskIdentity,
+    base: BaseFile,
+    rows: pa.Table,
+    leaving: pa.Array | None = None,
+) -> WriteStat:
     """Write the next version of a file group.
 
     Old rows keep their order by batches and, unless replaced, all their meta columns but the file
-    name; replaced rows follow the kept ones of their batch; rows of new keys come last.
+    name; replaced rows, merged ones among them, follow the kept ones of their batch and belong to
+    this instant; rows of new keys come last. Old rows of keys that are ``leaving`` are left out
+    before anything is merged.
 
     Shapes: ``rows`` has the record key first, then the table's data columns.
     Guarantees: the old file is read in batches of ``BATCH_ROWS`` rows, whatever its size, so memory
@@ -36,7 +44,7 @@ def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table
     incoming = IncomingRows.gather(rows, job, is_lookup=not job.is_concatenating)
     seen = np.zeros(incoming.rows.num_rows, dtype=bool)
     with job.storage.open_input(base.path) as source:
-        reader = BaseFileReader(source, name=job.storage.absolute(base.path))
+        reader = open_base_file(source, name=job.storage.absolute(base.path))
         handle = BaseFileHandle(
             job,
             task,
@@ -47,11 +55,13 @@ def merge_file(job: WriteJob, task: TaskIdentity, base: BaseFile, rows: pa.Table
         )
         with handle:
             for old in _old_rows(job, reader):
+                if leaving is not None:
+                    old = _without(job, old, leaving, handle)
                 if job.is_concatenating:
                     handle.write_kept(old)
                 else:
                     _merge_batch(job, handle, old, incoming, seen)
-            _write_inserts(handle, incoming, seen)
+            _write_inserts(handle, incoming, seen, job)
     return handle.stat
 
 
@@ -68,7 +78,7 @@ def _merge_batch(
     incoming: IncomingRows,
     seen: npt.NDArray[np.bool_],
 ) -> None:
-    found = incoming.positions_of(old.column(RECORD_KEY))
+    found = incoming.positions_of(_stored_keys(job, old))
     if found.null_count == len(found):
         handle.write_kept(old)
         return
@@ -76,42 +86,48 @@ def _merge_batch(
     old_positions = np.flatnonzero(is_hit.to_numpy(zero_copy_only=False))
     positions = found.drop_null().to_numpy().astype(np.int64)
     seen[positions] = True
-    wins = _winners(job, old, old_positions, incoming, positions)
+    merged = _merged(job, old, old_positions, incoming.rows.take(pa.array(positions)))
     replaced = np.zeros(old.num_rows, dtype=bool)
-    replaced[old_positions[wins]] = True
+    replaced[old_positions[~merged.is_kept]] = True
     handle.write_kept(old.filter(pa.array(~replaced)))
-    winning = positions[wins]
-    if incoming.is_delete is not None:
-        gone = incoming.is_delete[winning]
-        handle.counts.deleted += int(gone.sum())
-        winning = winning[~gone]
-    if len(winning):
-        handle.write_new(incoming.rows.take(pa.array(winning)), has_stored_keys=True)
-        handle.counts.updated += len(winning)
+    handle.counts.deleted += int(merged.is_deleted.sum())
+    if merged.rows.num_rows:
+        handle.write_new(merged.rows, has_stored_keys=True)
+        handle.counts.updated += merged.rows.num_rows
 
 
-def _winners(
-    job: WriteJob,
-    old: pa.Table,
-    old_positions: npt.NDArray[np.int64],
-    incoming: IncomingRows,
-    positions: npt.NDArray[np.int64],
-) -> npt.NDArray[np.bool_]:
-    if job.ordering_field is None or job.is_deleting:
-        return np.ones(len(positions), dtype=bool)
-    wins = incoming_wins(
-        incoming.rows.column(job.ordering_field).take(pa.array(positions)),
-        old.column(job.ordering_field).take(pa.array(old_positions)),
-    )
-    flags: npt.NDArray[np.bool_] = wins.to_numpy()
-    return flags
+def _without(job: WriteJob, old: pa.Table, leaving: pa.Array, handle: BaseFileHandle) -> pa.Table:
+    is_leaving = pc.is_in(_stored_keys(job, old), value_set=leaving)
+    kept = old.filter(pc.invert(is_leaving))
+    handle.counts.deleted += old.num_rows - kept.num_rows
+    return kept
+
+
+def _stored_keys(job: WriteJob, old: pa.Table) -> pa.Array | pa.ChunkedArray:
+    if job.virtual_keys is None:
+        return old.column(RECORD_KEY)
+    return job.virtual_keys.record_keys(old)
+
+
+def _merged(
+    job: WriteJob, old: pa.Table, old_positions: npt.NDArray[np.int64], incoming: pa.Table
+) -> Merged:
+    if job.is_deleting:
+        everything = np.ones(incoming.num_rows, dtype=bool)
+        return Merged(is_kept=~everything, is_deleted=everything, rows=incoming.slice(0, 0))
+    needed = job.rule.columns_to_merge(job.schema.names)
+    stored = old.select(needed).take(pa.array(old_positions))
+    return job.rule.merge(stored, incoming)
 
 
 def _write_inserts(
-    handle: BaseFileHandle, incoming: IncomingRows, seen: npt.NDArray[np.bool_]
+    handle: BaseFileHandle, incoming: IncomingRows, seen: npt.NDArray[np.bool_], job: WriteJob
 ) -> None:
     is_insert = ~seen
     if incoming.is_delete is not None:
+        if not job.is_deleting:
+            # Hudi counts deletes of keys that are nowhere too.
+            handle.counts.deleted += int((is_insert & incoming.is_delete).sum())
         is_insert &= ~incoming.is_delete
     if is_insert.any():
         rows = incoming.rows if is_insert.all() else incoming.rows.filter(pa.array(is_insert))

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
-from pyhudi.basefile.parquet import BaseFileReader, BaseFileWriter, ParquetWriteOptions
+from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions, ParquetWriter
 from pyhudi.errors import CorruptTableError, InvariantError, RecordKeyError
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
@@ -43,7 +43,7 @@ def _written(
 ) -> pa.Buffer:
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(schema, "t"))
-    with BaseFileWriter(
+    with ParquetWriter(
         sink.stream, with_meta(schema), avro, ParquetWriteOptions(**options), bloom
     ) as writer:
         for table in tables:
@@ -83,7 +83,7 @@ class _Keep:
 
 
 def test_footer_says_what_the_file_holds():
-    footer = BaseFileReader(_written([_rows(0, 90), _rows(90, 120)])).footer
+    footer = ParquetReader(_written([_rows(0, 90), _rows(90, 120)])).footer
     bloom = BloomBuilder(_SMALL_BLOOM)
     bloom.add(_rows(0, 120).column(RECORD_KEY))
     assert footer.bloom_text == bloom.to_text()
@@ -94,7 +94,7 @@ def test_footer_says_what_the_file_holds():
 
 def test_rows_come_back_in_order_whatever_the_row_groups():
     content = _written([_rows(0, 70), _rows(70, 71), _rows(71, 200)], row_group_rows=64)
-    reader = BaseFileReader(content)
+    reader = ParquetReader(content)
     assert (reader.num_rows, reader.row_groups) == (200, 4)
     found = pa.concat_tables(reader.iter_tables(batch_rows=50))
     assert found.to_pydict() == _rows(0, 200).to_pydict()
@@ -102,7 +102,7 @@ def test_rows_come_back_in_order_whatever_the_row_groups():
 
 
 def test_row_group_ends_at_its_bytes_too():
-    reader = BaseFileReader(_written([_rows(0, 10), _rows(10, 20)], row_group_bytes=1))
+    reader = ParquetReader(_written([_rows(0, 10), _rows(10, 20)], row_group_bytes=1))
     assert reader.row_groups == 2
 
 
@@ -113,12 +113,12 @@ def test_each_row_group_keeps_its_dictionary():
     column = pq.read_metadata(pa.BufferReader(content)).row_group(0).column(4)
     assert column.has_dictionary_page
     assert column.encodings.count("PLAIN") == 1
-    found = pa.concat_tables(BaseFileReader(content).iter_tables([FILE_NAME]))
+    found = pa.concat_tables(ParquetReader(content).iter_tables([FILE_NAME]))
     assert found.column(0).to_pylist() == ["f.parquet"] * 10 + ["g.parquet"] * 10
 
 
 def test_file_without_rows_is_whole():
-    reader = BaseFileReader(_written([]))
+    reader = ParquetReader(_written([]))
     assert reader.num_rows == 0
     assert reader.schema.names == [*META_FIELDS, "id", "n"]
     assert reader.footer.bloom_text is not None
@@ -127,7 +127,7 @@ def test_file_without_rows_is_whole():
 
 
 def test_file_without_meta_fields_has_the_avro_schema_alone():
-    reader = BaseFileReader(_written([_rows(0, 3)], bloom=None))
+    reader = ParquetReader(_written([_rows(0, 3)], bloom=None))
     assert reader.footer.bloom_text is None
     assert reader.footer.min_key is None
     assert reader.footer.avro_schema is not None
@@ -192,7 +192,7 @@ def test_rows_of_other_columns_are_refused():
 
 def test_abandoned_file_has_no_footer():
     sink = _Sink()
-    writer = BaseFileWriter(
+    writer = ParquetWriter(
         sink.stream, with_meta(_DATA), {}, ParquetWriteOptions(row_group_rows=5), _SMALL_BLOOM
     )
     writer.write(_rows(0, 20))
@@ -200,13 +200,13 @@ def test_abandoned_file_has_no_footer():
     del writer
     assert sink.stream.closed
     with pytest.raises(CorruptTableError):
-        BaseFileReader(sink.content)
+        ParquetReader(sink.content)
 
 
 def test_size_is_estimated_while_writing_and_exact_when_closed():
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    writer = BaseFileWriter(
+    writer = ParquetWriter(
         sink.stream, with_meta(_DATA), avro, ParquetWriteOptions(row_group_rows=5_000), None
     )
     for start in range(0, 20_000, 1_000):
@@ -220,10 +220,10 @@ def test_size_is_estimated_while_writing_and_exact_when_closed():
 
 
 def test_kept_rows_add_nothing_to_an_inherited_filter():
-    before = BaseFileReader(_written([_rows(0, 40)])).footer.bloom_filter()
+    before = ParquetReader(_written([_rows(0, 40)])).footer.bloom_filter()
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    with BaseFileWriter(
+    with ParquetWriter(
         sink.stream,
         with_meta(_DATA),
         avro,
@@ -233,13 +233,13 @@ def test_kept_rows_add_nothing_to_an_inherited_filter():
     ) as writer:
         writer.write(_rows(0, 40), is_kept=True)
         writer.write(_rows(40, 45))
-    footer = BaseFileReader(sink.content).footer
-    assert footer.bloom_text == BaseFileReader(_written([_rows(0, 45)])).footer.bloom_text
+    footer = ParquetReader(sink.content).footer
+    assert footer.bloom_text == ParquetReader(_written([_rows(0, 45)])).footer.bloom_text
     assert (footer.min_key, footer.max_key) == ("k0", "k9")
 
 
 def test_columns_come_in_the_order_asked_for_and_unknown_ones_are_left_out():
-    (table,) = BaseFileReader(_written([_rows(0, 3)])).iter_tables(["n", "no_such", "id"])
+    (table,) = ParquetReader(_written([_rows(0, 3)])).iter_tables(["n", "no_such", "id"])
     assert table.schema.names == ["n", "id"]
 
 
@@ -247,7 +247,7 @@ def test_kept_dictionaries_spare_the_keys():
     count = 3_000
     rows = _rows(0, count)
     content = _written([rows.set_column(5, "id", pa.array(["same"] * count))])
-    reader = BaseFileReader(content)
+    reader = ParquetReader(content)
     (table,) = reader.iter_tables(keep_dictionaries=True)
     encoded = {field.name for field in table.schema if pa.types.is_dictionary(field.type)}
     assert encoded == {"_hoodie_commit_time", "_hoodie_partition_path", FILE_NAME, "id"}
@@ -260,7 +260,7 @@ def test_files_of_hudi_are_read_in_small_batches(name):
     for path in sorted(golden_table(name).glob("*/*.parquet")):
         expected = pq.ParquetFile(path).read()
         with pa.OSFile(str(path)) as source:
-            reader = BaseFileReader(source)
+            reader = ParquetReader(source)
             for keep in (False, True):
                 tables = list(reader.iter_tables(batch_rows=3, keep_dictionaries=keep))
                 assert [
@@ -273,4 +273,4 @@ def test_files_of_hudi_are_read_in_small_batches(name):
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all, this"])
 def test_what_is_no_parquet_file_is_corrupt(content):
     with pytest.raises(CorruptTableError, match="no Parquet file"):
-        BaseFileReader(pa.py_buffer(content))
+        ParquetReader(pa.py_buffer(content))

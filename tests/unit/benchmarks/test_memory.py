@@ -45,3 +45,20 @@ def test_a_process_that_ended_holds_nothing() -> None:
     child.wait()
     assert memory.resident_bytes(child.pid) == 0
     assert memory.proportional_bytes(child.pid) == 0
+
+
+def test_a_reset_makes_the_kernel_forget_an_earlier_peak() -> None:
+    script = "held = b'x' * {size}; del held; print('ready', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script.format(size=SIZE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout
+        child.stdout.readline()
+        before = memory.highest_bytes(child.pid)
+        memory.reset_highest(child.pid)
+        after = memory.highest_bytes(child.pid)
+        child.communicate(b"\n")
+    assert before > SIZE
+    assert after <= before

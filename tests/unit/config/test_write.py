@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+from pyhudi.config.evolution import MissingColumns
 from pyhudi.config.files import BulkInsertSortMode, ParquetCodec
 from pyhudi.config.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD
 from pyhudi.config.table import TimelineZone
@@ -57,7 +58,7 @@ def test_every_option_reaches_its_field() -> None:
     assert config.operation is Operation.BULK_INSERT
     assert config.record_key_fields == ("a", "b")
     assert config.partition_fields == ()
-    assert config.ordering_field == "ts"
+    assert config.ordering_fields == ("ts",)
     assert config.key_generator == "COMPLEX"
     assert config.hive_style
     assert config.url_encode
@@ -66,7 +67,7 @@ def test_every_option_reaches_its_field() -> None:
     assert config.timezone is TimelineZone.UTC
     assert config.combines_batch
     assert not config.allow_duplicates_on_insert
-    assert config.null_for_missing_columns
+    assert config.evolution.missing is MissingColumns.NULL
     assert config.sizing.max_file_size == 1000
     assert config.parquet.codec is ParquetCodec.NONE
     assert config.bulk_insert.sort_mode is BulkInsertSortMode.GLOBAL_SORT
@@ -91,7 +92,7 @@ def test_options_with_the_prefix_go_into_the_commit_under_their_whole_key() -> N
 )
 def test_a_merge_mode_stands_for_a_payload_class(mode: str, payload: str) -> None:
     options = {"hoodie.write.record.merge.mode": mode}
-    assert WriteConfig.from_options(options).payload_class == payload
+    assert WriteConfig.from_options(options).merging.payload_class == payload
 
 
 def test_a_merge_mode_that_contradicts_the_payload_class_is_an_error() -> None:
@@ -106,10 +107,9 @@ def test_a_merge_mode_that_contradicts_the_payload_class_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        (f"{W}operation", "insert_overwrite"),
-        (f"{W}payload.class", "org.apache.hudi.common.model.PartialUpdateAvroPayload"),
-        ("hoodie.write.record.merge.mode", "CUSTOM"),
-        ("hoodie.index.type", "BLOOM"),
+        (f"{W}operation", "insert_prepped"),
+        (f"{W}payload.class", "org.apache.spark.sql.hudi.command.payload.ExpressionPayload"),
+        ("hoodie.index.type", "RECORD_INDEX"),
     ],
 )
 def test_what_hudi_can_and_this_cannot_is_refused_with_key_and_value(key, value) -> None:

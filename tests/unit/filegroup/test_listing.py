@@ -43,11 +43,18 @@ def test_only_base_files_are_files_of_a_partition(tmp_path) -> None:
         f"p/.{FILE}.crc",
         "p/.a-0_1.log.1_0-1-2",
         "p/notes.parquet",
-        f"p/{FILE.replace('parquet', 'orc')}",
+        f"p/{FILE.replace('parquet', 'hfile')}",
     )
     (file,) = listing.files("p")
     assert (file.path, file.partition, file.size_bytes) == (f"p/{FILE}", "p", 5)
     assert listing.all_files() == (file,)
+
+
+def test_orc_files_are_base_files(tmp_path) -> None:
+    name = FILE.replace("parquet", "orc")
+    listing = table(tmp_path, "p/.hoodie_partition_metadata", f"p/{name}", f"p/.{name}.crc")
+    (file,) = listing.files("p")
+    assert file.path == f"p/{name}"
 
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:

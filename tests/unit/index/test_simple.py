@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi.errors import CorruptTableError
-from pyhudi.index.simple import KeyPiece, find_keys
+from pyhudi.index.simple import KeyLookup, KeyPiece, find_keys
 from pyhudi.write.create import create_files
 from tests.support.golden import golden_table
 from tests.support.memory import MemoryStorage
@@ -36,7 +36,10 @@ def test_every_row_of_a_stored_key_is_hit_and_no_other(stored, batches):
     storage = MemoryStorage()
     path = file_of(storage, stored)
     pieces = [piece(7 * number, keys) for number, keys in enumerate(batches)]
-    found = {hit.piece_id: hit.positions.tolist() for hit in find_keys(storage, path, pieces)}
+    found = {
+        hit.piece_id: hit.positions.tolist()
+        for hit in find_keys(storage, path, pieces, KeyLookup())
+    }
     expected = {
         7 * number: [at for at, key in enumerate(keys) if key in stored]
         for number, keys in enumerate(batches)
@@ -51,20 +54,24 @@ def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
     whole = storage.files[path]
     footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
     storage.put(path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:])
-    assert list(find_keys(storage, path, [piece(0, ["a", "b"]), piece(1, ["x"])])) == []
+    assert (
+        list(find_keys(storage, path, [piece(0, ["a", "b"]), piece(1, ["x"])], KeyLookup())) == []
+    )
     with pytest.raises(OSError, match="page header"):
-        list(find_keys(storage, path, [piece(0, ["m1"])]))
+        list(find_keys(storage, path, [piece(0, ["m1"])], KeyLookup()))
 
 
 def test_keys_of_hudis_files_are_found():
     (path, *_) = sorted(golden_table("v6_cow_basic").rglob("*.parquet"))
     keys = pq.read_table(path, columns=["_hoodie_record_key"]).column(0).to_pylist()
     storage = MemoryStorage({"f.parquet": path.read_bytes()})
-    (hit,) = find_keys(storage, "f.parquet", [piece(1, ["nothing", *keys, "zzz", keys[0]])])
+    (hit,) = find_keys(
+        storage, "f.parquet", [piece(1, ["nothing", *keys, "zzz", keys[0]])], KeyLookup()
+    )
     assert hit.positions.tolist() == [*range(1, len(keys) + 1), len(keys) + 2]
 
 
 def test_a_file_that_cannot_be_read_is_named():
     storage = MemoryStorage({"p/f.parquet": b"no parquet file"})
     with pytest.raises(CorruptTableError, match=r"p/f\.parquet"):
-        list(find_keys(storage, "p/f.parquet", [piece(0, ["a"])]))
+        list(find_keys(storage, "p/f.parquet", [piece(0, ["a"])], KeyLookup()))

@@ -7,20 +7,46 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
-from pyhudi.keys.generators import (
+from pyhudi.config.keygen import (
+    CLASS_OF_TYPE,
     COMPLEX,
     CUSTOM,
+    GLOBAL_DELETE,
     NON_PARTITION,
     SIMPLE,
+    TIMESTAMP,
+    PartitionKind,
+    TimestampConfig,
+)
+from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
+from pyhudi.keys.generators import (
     KeyGenerator,
     infer_key_generator_class,
     paths_hold_values,
 )
 from pyhudi.keys.partition_path import partition_values
+from pyhudi.keys.timestamp_path import TimestampPath
 from tests.support.golden import golden_table
 
 META = ("_hoodie_record_key", "_hoodie_partition_path")
+MONTHS = TimestampPath(
+    config=TimestampConfig.from_options(
+        {
+            "hoodie.keygen.timebased.timestamp.type": "EPOCHMICROSECONDS",
+            "hoodie.keygen.timebased.output.dateformat": "yyyy-MM",
+        }
+    ),
+    this_year=2026,
+)
+
+
+def days(pattern: str) -> TimestampPath:
+    options = {
+        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat": pattern,
+        "hoodie.keygen.timebased.timezone": "UTC",
+    }
+    return TimestampPath(config=TimestampConfig.from_options(options), this_year=2026)
 
 
 def generator(kind: str, keys: str, partitions: str = "", **options: Any) -> KeyGenerator:
@@ -43,6 +69,15 @@ GOLDEN = {
     "v6_cow_small_ints": generator(SIMPLE, "id", "part"),
     "v6_cow_soft_delete": generator(SIMPLE, "id", "part"),
     "v6_cow_sql": generator(SIMPLE, "id", "part", hive_style=True),
+    "v6_cow_timestamp_keygen": generator(TIMESTAMP, "id", "moment", timestamps=days("yyyy/MM/dd")),
+    "v6_cow_custom_keygen_long": generator(
+        CUSTOM,
+        "id",
+        "grp,moment",
+        hive_style=True,
+        timestamps=days("yyyy-MM"),
+        partition_kinds=(PartitionKind.SIMPLE, PartitionKind.TIMESTAMP),
+    ),
     "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", row_writer_text=True),
 }
 
@@ -62,7 +97,9 @@ def test_keys_and_paths_are_those_hudi_wrote_beside_the_rows(name: str) -> None:
         assert paths.to_pylist() == rows[META[1]].to_pylist()
 
 
-@pytest.mark.parametrize("name", [name for name in GOLDEN if "nested" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in GOLDEN if "nested" not in name and "keygen" not in name]
+)
 def test_paths_hudi_wrote_give_back_the_rows_partition_values(name: str) -> None:
     made_by = GOLDEN[name]
     for file in base_files(golden_table(name)):
@@ -199,18 +236,73 @@ def test_rows_without_key_are_refused() -> None:
         generator(SIMPLE, "name", "id").apply(BATCH)
 
 
-@pytest.mark.parametrize(
-    "kind", [CUSTOM, "org.apache.hudi.keygen.TimestampBasedKeyGenerator", "com.example.Mine"]
-)
-def test_other_key_generators_are_refused_at_once(kind: str) -> None:
-    with pytest.raises(UnsupportedError, match=kind):
-        generator(kind, "id", "name")
+def test_another_key_generator_is_refused_at_once() -> None:
+    with pytest.raises(UnsupportedError, match=r"com\.example\.Mine"):
+        generator("com.example.Mine", "id", "name")
+
+
+@pytest.mark.parametrize("kind", [CUSTOM, TIMESTAMP, "com.example.Mine", None])
+def test_paths_of_other_generators_do_not_tell_values(kind: str | None) -> None:
     assert not paths_hold_values(kind)
 
 
-def test_tables_without_record_key_fields_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match=r"hoodie\.datasource\.write\.recordkey\.field"):
-        KeyGenerator(record_key_fields=(), partition_fields=("name",), key_generator_class=SIMPLE)
+@pytest.mark.parametrize("kind", CLASS_OF_TYPE.values())
+def test_classes_for_avro_records_make_the_same_keys_and_paths(kind: str) -> None:
+    plain = kind.replace("GlobalAvro", "Global").replace("Avro", "")
+    has_kinds = plain == CUSTOM
+    options: dict[str, Any] = {
+        "timestamps": MONTHS,
+        "partition_kinds": (PartitionKind.TIMESTAMP,) if has_kinds else (),
+    }
+    made, wanted = (generator(name, "id", "at", **options).apply(BATCH) for name in (kind, plain))
+    assert made == wanted
+
+
+def test_a_time_goes_into_the_path_and_not_into_the_key() -> None:
+    made_by = generator(TIMESTAMP, "at", "at", timestamps=MONTHS, hive_style=True)
+    keys, paths = made_by.apply(BATCH.slice(0, 1))
+    assert (keys.to_pylist(), paths.to_pylist()) == (["1577836800000000"], ["at=2020-01"])
+
+
+def test_a_custom_path_mixes_values_and_times() -> None:
+    kinds = (PartitionKind.SIMPLE, PartitionKind.TIMESTAMP)
+    made_by = generator(CUSTOM, "id", "name,at", timestamps=MONTHS, partition_kinds=kinds)
+    keys, paths = made_by.apply(BATCH)
+    assert keys.to_pylist() == ["1", "2"]
+    assert paths.to_pylist() == ["n1/2020-01", "__HIVE_DEFAULT_PARTITION__/1970-01"]
+
+
+def test_a_custom_generator_without_partition_fields_has_one_partition() -> None:
+    keys, paths = generator(CUSTOM, "id,name").apply(BATCH)
+    assert keys.to_pylist() == ["id:1,name:n1", "id:2,name:__empty__"]
+    assert paths.to_pylist() == ["", ""]
+
+
+def test_a_custom_generator_must_be_told_the_kinds() -> None:
+    with pytest.raises(OptionError, match="city:SIMPLE,moment:TIMESTAMP"):
+        generator(CUSTOM, "id", "name")
+
+
+def test_a_generator_that_goes_by_time_must_be_told_how() -> None:
+    with pytest.raises(OptionError, match="go by time"):
+        generator(TIMESTAMP, "id", "name")
+
+
+def test_global_deletes_name_their_only_field_and_have_no_partition() -> None:
+    keys, paths = generator(GLOBAL_DELETE, "id", "name").apply(BATCH)
+    assert (keys.to_pylist(), paths.to_pylist()) == (["id:1", "id:2"], ["", ""])
+
+
+def test_without_record_key_fields_only_paths_are_made() -> None:
+    made_by = KeyGenerator(
+        record_key_fields=(), partition_fields=("name",), key_generator_class=SIMPLE
+    )
+    assert made_by.generates_keys
+    assert made_by.partition_paths(BATCH).to_pylist() == ["n1", "__HIVE_DEFAULT_PARTITION__"]
+
+
+def test_the_columns_of_a_key_are_named_once_and_by_their_top() -> None:
+    assert generator(COMPLEX, "id,who.in.x,who.name", "name").key_columns == ("id", "who")
 
 
 @pytest.mark.parametrize(("keys", "partitions"), [("id,at", "name"), ("id", "name,at"), ("id", "")])

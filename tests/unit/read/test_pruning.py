@@ -108,6 +108,15 @@ def test_a_path_made_from_a_timestamp_says_nothing_about_the_column() -> None:
     assert partition_filter(PART == "1700000000000", SCHEMA, timestamps)("2023/11/14")
 
 
+def test_a_column_that_no_file_holds_is_what_its_path_says() -> None:
+    dropped = config(
+        table__keygenerator__class="org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+        datasource__write__drop__partition__columns="true",
+    )
+    assert path_values("2023-11-14", SCHEMA, dropped)["part"].as_py() == "2023-11-14"
+    assert not partition_filter(PART == "2023-11-15", SCHEMA, dropped)("2023-11-14")
+
+
 def test_a_path_with_more_levels_than_fields_says_nothing_about_the_columns() -> None:
     two_fields = config(
         table__partition__fields="day,part",
@@ -170,3 +179,9 @@ def test_row_groups_are_ruled_out_by_their_statistics(
 def test_statistics_of_another_type_rule_nothing_out() -> None:
     older = pa.table({"part": pa.array(range(30), pa.int32())})
     assert matching_row_groups(file_of(older), PART == "5", ("part",), SCHEMA) is None
+
+
+def test_statistics_of_floats_say_nothing_about_the_doubles_they_are_read_as() -> None:
+    schema = pa.schema([("x", pa.float64())])
+    older = pa.table({"x": pa.array([1.1] * 10, pa.float32())})
+    assert matching_row_groups(file_of(older), pc.field("x") == 1.1, ("x",), schema) is None

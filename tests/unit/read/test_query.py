@@ -72,7 +72,7 @@ def test_the_snapshot_of_a_merge_on_read_table_is_not_read_yet() -> None:
     [
         pytest.param("hoodie.table.version", "8", "table version 8", id="version_8"),
         pytest.param("hoodie.table.version", "9", "table version 9", id="version_9"),
-        pytest.param("hoodie.table.base.file.format", "ORC", "ORC", id="orc"),
+        pytest.param("hoodie.table.base.file.format", "HFILE", "HFILE", id="hfile"),
     ],
 )
 def test_tables_that_cannot_be_read_yet_are_named(

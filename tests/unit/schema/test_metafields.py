@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pyhudi.basefile.parquet import BaseFileReader
+from pyhudi.basefile.parquet import ParquetReader
 from pyhudi.schema.avro import parse
 from pyhudi.schema.metafields import (
     META_FIELDS,
@@ -23,5 +23,5 @@ def test_meta_columns_come_first_and_only_once():
 def test_meta_fields_in_avro_are_those_of_a_footer_hudi_wrote():
     path = next(iter(sorted(golden_table("v6_cow_basic").glob("*/*.parquet"))))
     with pa.OSFile(str(path)) as source:
-        stored = parse(BaseFileReader(source).footer.avro_schema)
+        stored = parse(ParquetReader(source).footer.avro_schema)
     assert with_meta_avro(without_meta_avro(stored)) == stored

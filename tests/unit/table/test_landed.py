@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
 from pyhudi.config.versions import TableVersion
 from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.timeline import active
@@ -47,6 +47,16 @@ def test_of_several_the_newest_is_found():
 def test_a_write_that_did_not_complete_has_not_landed():
     storage = storage_with(("inflight", "20260101000000000", {STAMP: "a"}))
     assert find(storage, "a") is None
+
+
+def test_an_overwrite_is_found_with_what_it_replaced():
+    storage, replaced = MemoryStorage(), {"p": ("g-0",), "q": ()}
+    metadata = ReplaceCommitMetadata(
+        commit=CommitMetadata(extra_metadata={STAMP: "a"}, operation_type="DELETE_PARTITION"),
+        partition_to_replaced_file_ids=replaced,
+    )
+    storage.put(".hoodie/20260101000000000.replacecommit", metadata.to_bytes())
+    assert find(storage, "a") == Landed(instant="20260101000000000", stats=(), replaced=replaced)
 
 
 def test_the_key_counts_only_where_it_is_the_key():

@@ -178,3 +178,23 @@ def test_every_key_hash_has_a_bucket():
     shares = plan_of({"p": 2000}, {}, []).shares["p"]
     edges = np.array([0, 1, *shares.upper.tolist(), 2**64 - 1], dtype=np.uint64)
     assert set(shares.bucket_of(edges).tolist()) == {0, 1}
+
+
+def test_thirty_small_batches_make_no_heap_of_small_files():
+    """Each grows the file that the last one left small, and opens a file when that is full."""
+    files: dict[str, int] = {}
+    numbers = count()
+    for _ in range(30):
+        plan = assign_buckets(
+            WorkloadProfile(inserts={"p": 150}, updates={}),
+            {"p": [base(file_id, size) for file_id, size in files.items()]},
+            sizing=SIZING,
+            record_size_bytes=RECORD_BYTES,
+            new_file_id=lambda: f"new{next(numbers)}-0",
+        )
+        for bucket in plan.buckets:
+            grown = files.get(bucket.file_id, 0) + bucket.inserts * RECORD_BYTES
+            files[bucket.file_id] = grown
+        assert sum(size < SIZING.small_file_limit for size in files.values()) <= 1
+    assert sum(files.values()) == 30 * 150 * RECORD_BYTES
+    assert list(files.values()) == [9_000] * 5

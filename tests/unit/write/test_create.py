@@ -44,7 +44,7 @@ def test_a_file_that_has_reached_its_size_is_followed_by_the_next(
         storage,
         INSTANT,
         max_file_size_bytes=40_000,
-        parquet=ParquetWriteOptions(row_group_rows=1000),
+        encoding=ParquetWriteOptions(row_group_rows=1000),
     )
     stats = list(
         create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(30_000)))
@@ -168,7 +168,7 @@ def test_a_disk_that_is_full_at_any_write_is_said_so():
 @pytest.mark.parametrize("codec", list(ParquetCodec), ids=lambda codec: codec.value)
 def test_every_codec_writes_what_it_says(codec: ParquetCodec):
     storage = MemoryStorage()
-    job = job_on(storage, INSTANT, parquet=ParquetWriteOptions(codec=codec.value))
+    job = job_on(storage, INSTANT, encoding=ParquetWriteOptions(codec=codec.value))
     (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(50)))
     metadata = pq.read_metadata(pa.BufferReader(storage.files[stat.path or ""]))
     told = metadata.row_group(0).column(0).compression

@@ -1,0 +1,156 @@
+"""Render the JSON lines of benchmarks into docs/performance.md and its plots.
+
+    python benchmarks/report.py results/*.jsonl
+
+Everything between the page's two markers is replaced, so no number on it is typed by hand. Where
+one thing was measured twice, the later lines in the order of the files count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engines import ROOT, Line
+from plot import bar_chart
+from results import by_step, engines_of, medians, memory_table, seconds_table
+
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+NOT_ABOUT = ("command", "date", "repeat", "scale_factor", "layout", "interleave", "megabytes")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One benchmark as it was run: what about, and its lines."""
+
+    benchmark: str
+    about: Line
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def what(self) -> tuple[str, ...]:
+        """What tells one measurement from another."""
+        keys = ("scale_factor", "layout", "megabytes")
+        return (self.benchmark, *(str(self.about.get(key, "")) for key in keys))
+
+
+def read(files: Iterable[Path]) -> list[Measured]:
+    """The measurements of the files; one that failed midway is left out."""
+    found: list[Measured] = []
+    latest: dict[tuple[str, ...], Measured] = {}
+    for file in files:
+        for text in file.read_text(encoding="utf-8").splitlines():
+            line = json.loads(text)
+            if "about" in line:
+                found.append(Measured(line["benchmark"], line["about"]))
+            elif "ended" in line:
+                latest[found[-1].what] = found[-1]
+            else:
+                found[-1].lines.append(line)
+    return [latest[what] for what in sorted(latest)]
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table."""
+    head, *body = rows
+    ruler = ["---", *("---:" for _ in head[1:])]
+    return [f"| {' | '.join(row)} |" for row in (head, ruler, *body)]
+
+
+def section(measured: Measured, docs: Path) -> list[str]:
+    """Heading, command, tables, plot of one measurement; writes the plot."""
+    title = heading(measured)
+    middle = medians(measured.lines)
+    more = ("rows", "files_written") if measured.benchmark == "partitions" else ("rows",)
+    is_large = measured.benchmark == "large_file"
+    about = measured.about
+    engines = ", ".join(f"{k} {v}" for k, v in about.items() if k not in NOT_ABOUT)
+    lines = [
+        f"### {title}",
+        "",
+        f"`{about['command']}`, {about['date']}, median of {about['repeat']} ({engines}). Seconds; "
+        "in parentheses how many times ours a peer took.",
+        "",
+        *markdown(files_table(middle) if is_large else seconds_table(middle, more)),
+        "",
+        *plotted(measured, title, middle, docs),
+    ]
+    if not is_large and any("peak_jvm_bytes" in line for line in middle):
+        lines += [
+            "Peak memory in MB, of the JVM / of the largest Python worker (delta_rs: its process):",
+            "",
+            *markdown(memory_table(line for line in middle if "peak_jvm_bytes" in line)),
+            "",
+        ]
+    return lines
+
+
+def files_table(middle: Sequence[Line]) -> list[list[str]]:
+    """A line per large file: what it is, how long its merge took and what the worker held."""
+    rows = [["file", "MB", "rows", "row groups", "incoming rows", "seconds", "worker, peak MB"]]
+    for line in middle:
+        numbers = (line["file_bytes"] / 1e6, line["file_rows"], line["file_row_groups"])
+        held = f"{line['peak_largest_worker_bytes'] / 1e6:,.0f}"
+        told = [*(f"{number:,.0f}" for number in (*numbers, line["rows"]))]
+        rows.append([line["engine"].partition(":")[2], *told, f"{line['seconds']:.1f}", held])
+    return rows
+
+
+def heading(measured: Measured) -> str:
+    """What was measured, in a line."""
+    about = measured.about
+    size = f"scale factor {about.get('scale_factor')}"
+    return {
+        "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}",
+        "partitions": f"Upserts into 1, 8 and 80 of 80 partitions, {size}",
+        "cold": "A cold spark-submit, 10,000 flights",
+        "large_file": f"Merging into one base file of {about.get('megabytes')} MB",
+    }[measured.benchmark]
+
+
+def plotted(measured: Measured, title: str, middle: list[Line], docs: Path) -> list[str]:
+    """Write the plot of a measurement; the lines that show it."""
+    steps = {name: lines for name, lines in by_step(middle).items() if name != "start"}
+    engines = engines_of(steps)
+    groups = [(name, [_seconds(lines.get(e)) for e in engines]) for name, lines in steps.items()]
+    name = "-".join(["performance", *(part for part in measured.what if part)]) + ".svg"
+    (docs / name).write_text(bar_chart(f"{title}: seconds", engines, groups), encoding="utf-8")
+    return [f"![{title}]({name})", ""]
+
+
+def _seconds(line: dict[str, Any] | None) -> float | None:
+    return None if line is None else float(line["seconds"])
+
+
+def placed(page: str, lines: Sequence[str]) -> str:
+    """The page with its generated part replaced."""
+    before, found, rest = page.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not found or not ended:
+        raise SystemExit(f"{PAGE.name} has no markers {BEGIN} and {END}")
+    body = "\n".join(lines).strip("\n")
+    return f"{before}{BEGIN}\n\n{body}\n\n{END}{after}"
+
+
+def main() -> None:
+    """Read the files, write plots and page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", type=Path, nargs="+", help="files that --output wrote")
+    parser.add_argument("--page", type=Path, default=PAGE, help="page to write into")
+    given = parser.parse_args()
+    lines: list[str] = []
+    for measured in read(given.results):
+        lines += section(measured, given.page.parent)
+    page = placed(given.page.read_text(encoding="utf-8"), lines)
+    given.page.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

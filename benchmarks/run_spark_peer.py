@@ -1,0 +1,189 @@
+"""The process of a peer on Spark 3.5: Apache Hudi, Delta Lake or Apache Iceberg.
+
+`run_spark_peer.py NAME WORKLOAD` takes steps and prints a JSON line for each. It runs with the
+Python that `tests/interop/setup.sh --peers` makes. Each peer keeps its own defaults for whatever
+the workload does not say: Hudi table version 9, gzip and a metadata table, Delta and Iceberg
+copy-on-write, with snappy and zstd.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's users know
+from steps import Workload, fingerprint_sql, hudi_options, serve, session_settings
+
+HUDI, DELTA, ICEBERG = "1.1.1", "3.3.2", "1.10.0"
+PARALLELISM = "4"
+SOURCE, TARGET = "bench_source", "bench_target"
+
+
+def jar(name: str) -> str:
+    """A jar that `setup.sh` fetched."""
+    default = Path.home() / ".cache" / "pyhudi-oracle"
+    return str(Path(os.environ.get("PYHUDI_ORACLE_HOME", default)) / "jars" / name)
+
+
+class HudiTable:
+    """Apache Hudi's data source."""
+
+    def __init__(self, name: str, work: Workload) -> None:
+        self._work = work
+        self._options = {
+            "hoodie.upsert.shuffle.parallelism": PARALLELISM,
+            "hoodie.bulkinsert.shuffle.parallelism": PARALLELISM,
+            "hoodie.delete.shuffle.parallelism": PARALLELISM,
+            **hudi_options(work),
+        }
+        if name == "hudi_no_metadata":
+            self._options["hoodie.metadata.enable"] = "false"
+
+    def settings(self) -> dict[str, str]:
+        """What the session needs."""
+        return {
+            "spark.driver.extraClassPath": jar(f"hudi-spark3.5-bundle_2.12-{HUDI}.jar"),
+            "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+            "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+            "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        }
+
+    def write(self, _spark: SparkSession, operation: str, rows: DataFrame) -> None:
+        """One operation."""
+        options = {**self._options, "hoodie.datasource.write.operation": operation}
+        mode = "append" if self._work.folder.exists() else "overwrite"
+        rows.write.format("hudi").options(**options).mode(mode).save(self._work.table)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The table."""
+        return spark.read.format("hudi").load(self._work.table)
+
+
+class DeltaTable:
+    """Delta Lake, changed by MERGE."""
+
+    def __init__(self, _name: str, work: Workload) -> None:
+        self._work = work
+
+    def settings(self) -> dict[str, str]:
+        """What the session needs."""
+        jars = [jar(f"delta-spark_2.12-{DELTA}.jar"), jar(f"delta-storage-{DELTA}.jar")]
+        return {
+            "spark.driver.extraClassPath": os.pathsep.join(jars),
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        }
+
+    def write(self, spark: SparkSession, operation: str, rows: DataFrame) -> None:
+        """Create the table, or merge into it."""
+        if operation == "bulk_insert":
+            writer = rows.write.format("delta")
+            if self._work.partition:
+                writer = writer.partitionBy(self._work.partition)
+            writer.save(self._work.table)
+        else:
+            merge(spark, operation, rows, f"delta.`{self._work.table}`", self._work)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The table."""
+        return spark.read.format("delta").load(self._work.table)
+
+
+class IcebergTable:
+    """Apache Iceberg in a Hadoop catalog, changed by MERGE."""
+
+    def __init__(self, _name: str, work: Workload) -> None:
+        self._work = work
+
+    def settings(self) -> dict[str, str]:
+        """What the session needs."""
+        extensions = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        return {
+            "spark.driver.extraClassPath": jar(f"iceberg-spark-runtime-3.5_2.12-{ICEBERG}.jar"),
+            "spark.sql.extensions": extensions,
+            "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.ice.type": "hadoop",
+            "spark.sql.catalog.ice.warehouse": self._work.table,
+        }
+
+    def write(self, spark: SparkSession, operation: str, rows: DataFrame) -> None:
+        """Create the table, or merge into it."""
+        if operation == "bulk_insert":
+            writer = rows.writeTo("ice.db.bench").using("iceberg")
+            if self._work.partition:
+                writer = writer.partitionedBy(F.col(self._work.partition))
+            writer.create()
+        else:
+            merge(spark, operation, rows, "ice.db.bench", self._work)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The table."""
+        return spark.table("ice.db.bench")
+
+
+FORMATS = {
+    "hudi": HudiTable,
+    "hudi_no_metadata": HudiTable,
+    "delta": DeltaTable,
+    "iceberg": IcebergTable,
+}
+Format = HudiTable | DeltaTable | IcebergTable
+
+
+def merge(spark: SparkSession, operation: str, rows: DataFrame, table: str, work: Workload) -> None:
+    """An upsert or a delete by key, as SQL says it."""
+    rows.createOrReplaceTempView(SOURCE)
+    actions = {
+        "upsert": "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+        "delete": "WHEN MATCHED THEN DELETE",
+    }
+    spark.sql(
+        f"MERGE INTO {table} t USING {SOURCE} s ON {work.match()} {actions[operation]}"
+    ).collect()
+
+
+class SparkPeer:
+    """A table format in a Spark session of its own."""
+
+    def __init__(self, name: str, work: Workload) -> None:
+        self._work = work
+        self._format: Format = FORMATS[name](name, work)
+        self._spark: SparkSession | None = None
+
+    def start(self, source: str) -> int:
+        """Start the session and count a file's rows."""
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        builder = SparkSession.builder.appName("peer benchmark")
+        for name, value in {**session_settings(self._work), **self._format.settings()}.items():
+            builder = builder.config(name, value)
+        self._spark = builder.getOrCreate()
+        self._spark.sparkContext.setLogLevel("ERROR")
+        return self._spark.read.parquet(source).count()
+
+    def write(self, operation: str, source: str) -> None:
+        """One operation; the first makes the table."""
+        self._format.write(self._spark, operation, self._spark.read.parquet(source))
+
+    def read(self) -> tuple[int, str]:
+        """Count and sum by Spark."""
+        rows = self._format.rows(self._spark)
+        found = rows.agg(F.count("*"), F.sum(self._work.value)).first()
+        return found[0], str(found[1])
+
+    def fingerprint(self) -> dict[str, int]:
+        """The fingerprint, by SQL."""
+        self._format.rows(self._spark).createOrReplaceTempView(TARGET)
+        row = self._spark.sql(fingerprint_sql(self._work, TARGET)).first()
+        return {name: int(value) for name, value in row.asDict().items()}
+
+    def stop(self) -> None:
+        """Stop the session."""
+        if self._spark is not None:
+            self._spark.stop()
+
+
+if __name__ == "__main__":
+    serve(SparkPeer)

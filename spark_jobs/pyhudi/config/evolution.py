@@ -1,0 +1,89 @@
+"""How the rows of a write may differ from their table in columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.config import option
+from pyhudi.config.option import Option, declare
+from pyhudi.errors import OptionError
+
+
+class MissingColumns(Enum):
+    """What becomes of a table's column that the rows lack."""
+
+    REFUSE = "refuse"
+    NULL = "null"
+    DROP = "drop"
+
+
+NULL_FOR_MISSING = declare(
+    Option(
+        key="hoodie.write.set.null.for.missing.columns",
+        parse=option.parse_bool,
+        default=False,
+        doc="a table's column that the rows lack becomes null in them; otherwise it is refused",
+    )
+)
+RECONCILE = declare(
+    Option(
+        key="hoodie.datasource.write.reconcile.schema",
+        parse=option.parse_bool,
+        default=False,
+        doc="rows with fewer columns keep the table's schema and have nulls; rows with more give "
+        "their order to it",
+    )
+)
+COLUMN_DROP = declare(
+    Option(
+        key="hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
+        parse=option.parse_bool,
+        default=False,
+        doc="a table's column that the rows lack is dropped from the table",
+    )
+)
+WRITE_SCHEMA = declare(
+    Option(
+        key="hoodie.write.schema",
+        parse=option.parse_optional_text,
+        default=None,
+        doc="Avro schema of the table after the write, which the rows are converted to",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvolutionConfig:
+    """How rows may differ from their table.
+
+    ``keeps_row_order`` gives the table the order of rows that have all its columns and more;
+    ``write_schema`` is the Avro text of the schema to write.
+    """
+
+    missing: MissingColumns = MissingColumns.REFUSE
+    keeps_row_order: bool = RECONCILE.default
+    write_schema: str | None = WRITE_SCHEMA.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> EvolutionConfig:
+        """The part of the options that is about columns and types.
+
+        Raises:
+            OptionError: missing columns are to be null and dropped at once.
+        """
+        reconciles = RECONCILE.read(options)
+        is_null = NULL_FOR_MISSING.read(options) or reconciles
+        if is_null and COLUMN_DROP.read(options):
+            other = RECONCILE.key if reconciles else NULL_FOR_MISSING.key
+            raise OptionError(
+                f"{COLUMN_DROP.key} drops the columns that the rows lack and {other} keeps them; "
+                "leave one of them out"
+            )
+        missing = MissingColumns.NULL if is_null else MissingColumns.REFUSE
+        return cls(
+            missing=MissingColumns.DROP if COLUMN_DROP.read(options) else missing,
+            keeps_row_order=reconciles,
+            write_schema=WRITE_SCHEMA.read(options),
+        )

@@ -1,0 +1,118 @@
+"""The formats of base files, and how ORC files are encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.config import option
+from pyhudi.config.option import Option, declare
+from pyhudi.errors import UnsupportedError
+
+
+class BaseFileFormat(Enum):
+    """A columnar format that base files have.
+
+    Source: HoodieFileFormat, Hudi 0.15.
+    """
+
+    PARQUET = "PARQUET"
+    ORC = "ORC"
+
+    @property
+    def extension(self) -> str:
+        """How the names of such files end, dot included."""
+        return f".{self.value.lower()}"
+
+    @property
+    def title(self) -> str:
+        """What such files are called in messages."""
+        return "ORC" if self is BaseFileFormat.ORC else "Parquet"
+
+    @classmethod
+    def of_file(cls, name: str) -> BaseFileFormat | None:
+        """The format that a file's name or path tells; None for no base file."""
+        return next((each for each in cls if name.endswith(each.extension)), None)
+
+
+class OrcCodec(Enum):
+    """The compression of ORC files, as ORC names it."""
+
+    ZLIB = "zlib"
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    LZ4 = "lz4"
+    NONE = "none"
+
+
+def _format(text: str) -> BaseFileFormat | None:
+    if not text:
+        return None
+    if text.upper() in ("HFILE", "HOODIE_LOG", "LANCE"):
+        raise UnsupportedError(
+            f"{BASE_FILE_FORMAT.key} is {text!r}, which is not supported; supported are "
+            f"{', '.join(member.value for member in BaseFileFormat)}"
+        )
+    return option.parse_enum(BaseFileFormat)(text)
+
+
+BASE_FILE_FORMAT = declare(
+    Option(
+        key="hoodie.table.base.file.format",
+        aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
+        parse=_format,
+        default=None,
+        doc="format of the base files of a new table; PARQUET when none is given",
+    )
+)
+ORC_MAX_FILE_SIZE = declare(
+    Option(
+        key="hoodie.orc.max.file.size",
+        parse=option.parse_positive,
+        default=120 << 20,
+        doc="bytes at which an ORC base file is full",
+    )
+)
+ORC_STRIPE_SIZE = declare(
+    Option(
+        key="hoodie.orc.stripe.size",
+        parse=option.parse_positive,
+        default=64 << 20,
+        doc="bytes of a stripe before encoding",
+    )
+)
+ORC_CODEC = declare(
+    Option(
+        key="hoodie.orc.compression.codec",
+        parse=option.parse_enum(OrcCodec),
+        default=OrcCodec.ZLIB,
+        doc="compression of ORC base files",
+    )
+)
+
+
+def requested_format(options: Mapping[str, str]) -> BaseFileFormat | None:
+    """The format that options name; None where they name none."""
+    return BASE_FILE_FORMAT.read(options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrcConfig:
+    """How ORC base files are encoded.
+
+    Units: sizes in bytes.
+    """
+
+    max_file_size: int = ORC_MAX_FILE_SIZE.default
+    stripe_size: int = ORC_STRIPE_SIZE.default
+    codec: OrcCodec = ORC_CODEC.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> OrcConfig:
+        """The encoding that options ask for."""
+        return cls(
+            max_file_size=ORC_MAX_FILE_SIZE.read(options),
+            stripe_size=ORC_STRIPE_SIZE.read(options),
+            codec=ORC_CODEC.read(options),
+        )

@@ -1,0 +1,170 @@
+"""How stored keys are found, and what becomes of a record whose partition has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.config import option
+from pyhudi.config.option import Option, declare
+from pyhudi.errors import UnsupportedError
+
+
+class IndexType(Enum):
+    """How stored keys are found.
+
+    Source: HoodieIndex.IndexType, Hudi 0.15 and 1.1.
+    """
+
+    SIMPLE = "SIMPLE"
+    GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
+    BLOOM = "BLOOM"
+    GLOBAL_BLOOM = "GLOBAL_BLOOM"
+    BUCKET = "BUCKET"
+
+    @property
+    def is_global(self) -> bool:
+        """Whether a key names one record of the whole table, not of its partition."""
+        return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
+
+    @property
+    def reads_bloom_filters(self) -> bool:
+        """Whether footers are asked before the keys of a file are read."""
+        return self in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM)
+
+
+_OTHERS = (
+    "inmemory",
+    "record_index",
+    "global_record_level_index",
+    "record_level_index",
+    "flink_state",
+    "hbase",
+)
+
+
+def _index_type(text: str) -> IndexType:
+    if text.lower() in _OTHERS:
+        raise UnsupportedError(
+            f"{INDEX_TYPE.key} is {text!r}, which is not supported; supported are "
+            f"{', '.join(member.value for member in IndexType)}"
+        )
+    return option.parse_enum(IndexType)(text)
+
+
+def _engine(text: str) -> str:
+    if text.upper() == "CONSISTENT_HASHING":
+        raise UnsupportedError(
+            f"{BUCKET_ENGINE.key} is {text!r}, which is not supported; the bucket index has a "
+            "fixed number of buckets here: SIMPLE"
+        )
+    if text.upper() != "SIMPLE":
+        raise ValueError("SIMPLE")
+    return "SIMPLE"
+
+
+def _hash_fields(text: str) -> tuple[str, ...] | None:
+    return option.parse_fields(text) or None
+
+
+INDEX_TYPE = declare(
+    Option(
+        key="hoodie.index.type",
+        parse=_index_type,
+        default=IndexType.SIMPLE,
+        doc="how stored keys are found",
+    )
+)
+SIMPLE_MOVES = declare(
+    Option(
+        key="hoodie.simple.index.update.partition.path",
+        parse=option.parse_bool,
+        default=True,
+        doc="with GLOBAL_SIMPLE, a record whose partition has changed moves there; otherwise it is "
+        "updated where it is",
+    )
+)
+BLOOM_MOVES = declare(
+    Option(
+        key="hoodie.bloom.index.update.partition.path",
+        parse=option.parse_bool,
+        default=True,
+        doc="with GLOBAL_BLOOM, a record whose partition has changed moves there; otherwise it is "
+        "updated where it is",
+    )
+)
+PRUNE_BY_RANGES = declare(
+    Option(
+        key="hoodie.bloom.index.prune.by.ranges",
+        parse=option.parse_bool,
+        default=True,
+        doc="with BLOOM and GLOBAL_BLOOM, files whose keys lie elsewhere are left out before their "
+        "filters are asked",
+    )
+)
+NUM_BUCKETS = declare(
+    Option(
+        key="hoodie.bucket.index.num.buckets",
+        parse=option.parse_positive,
+        default=256,
+        doc="with BUCKET, file groups of a partition; a table keeps the number it began with",
+    )
+)
+HASH_FIELDS = declare(
+    Option(
+        key="hoodie.bucket.index.hash.field",
+        parse=_hash_fields,
+        default=None,
+        doc="with BUCKET, the columns of the record key that choose the bucket; all of them when "
+        "absent",
+    )
+)
+BUCKET_ENGINE = declare(
+    Option(
+        key="hoodie.index.bucket.engine",
+        parse=_engine,
+        default="SIMPLE",
+        doc="with BUCKET, how buckets are chosen; CONSISTENT_HASHING is not supported",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexConfig:
+    """How stored keys are found.
+
+    ``moves_records`` says that a record goes to the partition that its newest row names, which
+    only global indexes notice. ``hash_fields`` is None for all columns of the record key.
+    """
+
+    index_type: IndexType = INDEX_TYPE.default
+    moves_records: bool = SIMPLE_MOVES.default
+    prunes_by_ranges: bool = PRUNE_BY_RANGES.default
+    num_buckets: int = NUM_BUCKETS.default
+    hash_fields: tuple[str, ...] | None = HASH_FIELDS.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> IndexConfig:
+        """The index that options ask for.
+
+        Raises:
+            OptionError: a value that is not allowed.
+            UnsupportedError: an index of Hudi's that is not followed here.
+        """
+        BUCKET_ENGINE.read(options)
+        index_type = INDEX_TYPE.read(options)
+        by_simple, by_bloom = SIMPLE_MOVES.read(options), BLOOM_MOVES.read(options)
+        is_pruning = PRUNE_BY_RANGES.read(options) or not index_type.reads_bloom_filters
+        return cls(
+            index_type=index_type,
+            moves_records=by_bloom if index_type.reads_bloom_filters else by_simple,
+            prunes_by_ranges=is_pruning,
+            num_buckets=NUM_BUCKETS.read(options),
+            hash_fields=HASH_FIELDS.read(options),
+        )
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether the key itself says which file group a record is in."""
+        return self.index_type is IndexType.BUCKET

@@ -1,0 +1,221 @@
+"""What becomes of a batch as a whole: the operation, and what is done about keys and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyhudi.config import option
+from pyhudi.config.option import Option, declare
+from pyhudi.errors import UnsupportedError
+
+
+class Operation(Enum):
+    """What becomes of the rows.
+
+    Source: WriteOperationType, Hudi 0.15.
+    """
+
+    UPSERT = "upsert"
+    INSERT = "insert"
+    BULK_INSERT = "bulk_insert"
+    DELETE = "delete"
+    INSERT_OVERWRITE = "insert_overwrite"
+    INSERT_OVERWRITE_TABLE = "insert_overwrite_table"
+    DELETE_PARTITION = "delete_partition"
+
+    @property
+    def commit_name(self) -> str:
+        """The operation as commit metadata names it."""
+        return self.name
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it hides whole file groups instead of rewriting them."""
+        return self in _REPLACING
+
+
+_REPLACING = (
+    Operation.INSERT_OVERWRITE,
+    Operation.INSERT_OVERWRITE_TABLE,
+    Operation.DELETE_PARTITION,
+)
+
+
+class StoredKeys(Enum):
+    """What an insert does with rows whose key the table has already."""
+
+    KEEP = "none"
+    DROP = "drop"
+    FAIL = "fail"
+
+
+class OverwriteMode(Enum):
+    """What SQL replaces when it names no partition."""
+
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+
+
+_OTHERS = ("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap")
+_WRITE = "hoodie.datasource.write."
+
+
+def _operation(text: str) -> Operation:
+    if text.lower() in _OTHERS:
+        raise UnsupportedError(
+            f"{OPERATION.key} is {text!r}, which is not supported; supported are "
+            f"{', '.join(member.value for member in Operation)}"
+        )
+    return option.parse_enum(Operation)(text)
+
+
+def _bulk_overwrite(text: str) -> Operation | None:
+    if not text:
+        return None
+    found = option.parse_enum(Operation)(text)
+    if found not in _REPLACING[:2]:
+        raise ValueError(", ".join(member.value for member in _REPLACING[:2]))
+    return found
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    return tuple(path.strip().strip("/") for path in text.split(",")) if text else ()
+
+
+OPERATION = declare(
+    Option(
+        key=f"{_WRITE}operation",
+        parse=_operation,
+        default=Operation.UPSERT,
+        doc="what becomes of the rows",
+    )
+)
+BULK_OVERWRITE = declare(
+    Option(
+        key="hoodie.bulkinsert.overwrite.operation.type",
+        parse=_bulk_overwrite,
+        default=None,
+        doc="what a bulk insert replaces, as the operation insert_overwrite or "
+        "insert_overwrite_table does",
+    )
+)
+OVERWRITE_MODE = declare(
+    Option(
+        key="hoodie.datasource.overwrite.mode",
+        parse=option.parse_enum(OverwriteMode),
+        default=OverwriteMode.DYNAMIC,
+        doc="what Spark SQL takes INSERT OVERWRITE without a partition for; here the operation "
+        "decides, as in Hudi's data frame writer",
+    )
+)
+_NO_PATHS: tuple[str, ...] = ()
+STATIC_PARTITIONS = declare(
+    Option(
+        key="hoodie.static.overwrite.partition.paths",
+        parse=_paths,
+        default=_NO_PATHS,
+        doc="partition paths that insert_overwrite replaces instead of those in the batch",
+    )
+)
+PARTITIONS_TO_DELETE = declare(
+    Option(
+        key=f"{_WRITE}partitions.to.delete",
+        parse=_paths,
+        default=None,
+        doc="partition paths that delete_partition hides, with * for any characters; without it "
+        "those in the batch",
+    )
+)
+DROP_DUPLICATES = declare(
+    Option(
+        key=f"{_WRITE}insert.drop.duplicates",
+        parse=option.parse_bool,
+        default=False,
+        doc="an insert leaves out rows whose key the table has, and keeps one row a key",
+    )
+)
+DUPLICATE_POLICY = declare(
+    Option(
+        key="hoodie.datasource.insert.dup.policy",
+        parse=option.parse_enum(StoredKeys),
+        default=StoredKeys.KEEP,
+        doc="an insert keeps or drops rows whose key the table has, or fails",
+    )
+)
+COMBINE_BEFORE_UPSERT = declare(
+    Option(
+        key="hoodie.combine.before.upsert",
+        parse=option.parse_bool,
+        default=True,
+        doc="one record a key before an upsert",
+    )
+)
+COMBINE_BEFORE_INSERT = declare(
+    Option(
+        key="hoodie.combine.before.insert",
+        parse=option.parse_bool,
+        default=False,
+        doc="one record a key before an insert or bulk insert",
+    )
+)
+COMBINE_BEFORE_DELETE = declare(
+    Option(
+        key="hoodie.combine.before.delete",
+        parse=option.parse_bool,
+        default=True,
+        doc="one record a key before a delete",
+    )
+)
+ALLOW_DUPLICATES = declare(
+    Option(
+        key="hoodie.merge.allow.duplicate.on.inserts",
+        parse=option.parse_bool,
+        default=True,
+        doc="inserts into an existing file keep records of keys it has",
+    )
+)
+ALLOW_EMPTY_COMMIT = declare(
+    Option(
+        key="hoodie.allow.empty.commit",
+        parse=option.parse_bool,
+        default=False,
+        doc="a write with nothing to write makes a commit all the same; Hudi's default is true",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchConfig:
+    """What is done with a batch as a whole.
+
+    ``bulk_overwrite`` is what a bulk insert replaces. ``static_partitions`` are replaced by
+    insert_overwrite whatever the batch holds, unless there are none; ``partitions_to_delete`` is
+    None when the batch names them. ``is_deduplicated`` asks for one row a key.
+    """
+
+    bulk_overwrite: Operation | None = None
+    static_partitions: tuple[str, ...] = ()
+    partitions_to_delete: tuple[str, ...] | None = None
+    stored_keys: StoredKeys = StoredKeys.KEEP
+    is_deduplicated: bool = False
+    allow_empty_commit: bool = ALLOW_EMPTY_COMMIT.default
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> BatchConfig:
+        """What options ask for.
+
+        Raises:
+            OptionError: a value that is not allowed.
+        """
+        OVERWRITE_MODE.read(options)
+        drops = DROP_DUPLICATES.read(options)
+        return cls(
+            bulk_overwrite=BULK_OVERWRITE.read(options),
+            static_partitions=STATIC_PARTITIONS.read(options),
+            partitions_to_delete=PARTITIONS_TO_DELETE.read(options),
+            stored_keys=StoredKeys.DROP if drops else DUPLICATE_POLICY.read(options),
+            is_deduplicated=drops,
+            allow_empty_commit=ALLOW_EMPTY_COMMIT.read(options),
+        )

@@ -1,0 +1,168 @@
+"""Records whose partition has changed: what becomes of them where they were and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.merge.ordering import Flags, one_array
+from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
+from pyhudi.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveJob:
+    """What whoever settles records must know, as a value that travels to the workers.
+
+    ``schema`` is the table's with the meta columns; ``is_combining`` says that rows of one key in
+    the batch become one. ``virtual_keys`` makes the keys of stored rows where files keep none.
+    """
+
+    storage: Storage
+    rule: MergeRule
+    schema: pa.Schema
+    generator: KeyGenerator
+    is_combining: bool
+    virtual_keys: KeyGenerator | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What becomes of rows whose keys a base file holds.
+
+    ``leaving`` are the keys whose stored rows go, before ``updates`` are merged with what is left;
+    an update whose key leaves therefore replaces its record. ``inserts`` belong to other
+    partitions, or to the file's own when there is no file.
+
+    Shapes: the columns of the incoming rows; in ``inserts`` the partition path behind them.
+    """
+
+    updates: pa.Table
+    leaving: pa.StringArray
+    inserts: pa.Table
+
+
+def settle_stored(job: MoveJob, file: BaseFile, rows: pa.Table) -> Settled:
+    """Settle the rows whose keys a base file holds, some of them with another partition's path.
+
+    Rows of keys that only come with the file's own partition are updates as ever. Of the others the
+    newest row of the batch counts; when it names the file's partition, or deletes, it is an update
+    too. Otherwise it is merged with the stored row: that one stays where it is if it is newer,
+    and leaves for the partition of the merged row if not.
+
+    Shapes: ``rows`` has the record key, the table's data columns, and the partition path; all rows
+        of the batch whose keys the file holds must be among them.
+    Guarantees: of the file the stored rows of moving keys alone are held in memory.
+    Source: HoodieIndexUtils.tagGlobalLocationBackToRecords and mergeForPartitionUpdatesIfNeeded,
+        Hudi 0.15, and mergeForPartitionUpdatesAndDeletionsIfNeeded, 1.1.
+    """
+    names = [name for name in rows.schema.names if name != PARTITION_PATH]
+    is_foreign = pc.not_equal(rows.column(PARTITION_PATH), file.partition)
+    foreign = pc.unique(rows.column(RECORD_KEY).filter(is_foreign))
+    is_contested = pc.is_in(rows.column(RECORD_KEY), value_set=foreign)
+    updates = [rows.filter(pc.invert(is_contested)).select(names)]
+    newest, is_deleted = _combined(job, rows.filter(is_contested))
+    is_moving = _flags(pc.not_equal(newest.column(PARTITION_PATH), file.partition)) & ~is_deleted
+    updates.append(newest.filter(pa.array(~is_moving)).select(names))
+    leaving, moved = _merged(job, file, newest.filter(pa.array(is_moving)))
+    is_back = pc.equal(moved.column(PARTITION_PATH), file.partition)
+    updates.append(moved.filter(is_back).select(names))
+    return Settled(
+        updates=pa.concat_tables(updates),
+        leaving=leaving,
+        inserts=moved.filter(pc.invert(is_back)),
+    )
+
+
+def settle_new(job: MoveJob, rows: pa.Table) -> pa.Table:
+    """The rows to insert of keys that live nowhere and come with several partitions: one a key.
+
+    Shapes: the record key, the table's data columns, and the partition path, on both sides.
+    Source: HoodieWriteHelper.deduplicateRecords with a global index, Hudi 0.15 and 1.1.
+    """
+    newest, is_deleted = _combined(job, rows)
+    found = newest.filter(pa.array(~is_deleted)) if is_deleted.any() else newest
+    return _with_own_paths(job, found)
+
+
+def _combined(job: MoveJob, rows: pa.Table) -> tuple[pa.Table, Flags]:
+    """The newest row of each key, and whether it deletes."""
+    combined = job.rule.combine(rows, rows.column(RECORD_KEY), is_lookup=not job.is_combining)
+    deleted = job.rule.deleted(combined)
+    is_deleted = np.zeros(combined.num_rows, dtype=bool) if deleted is None else deleted
+    return combined.select(rows.schema.names), is_deleted
+
+
+def _merged(job: MoveJob, file: BaseFile, moving: pa.Table) -> tuple[pa.StringArray, pa.Table]:
+    """The keys that leave, and the rows that come of them."""
+    needed = job.rule.columns_to_merge(job.schema.names)
+    if not (needed and moving.num_rows):
+        return moving.column(RECORD_KEY).combine_chunks(), moving
+    stored, beside = _stored_beside(job, file, moving, needed)
+    merged = job.rule.merge(stored, beside)
+    leaving = beside.column(RECORD_KEY).filter(pa.array(~merged.is_kept)).combine_chunks()
+    return leaving, _with_own_paths(job, merged.rows)
+
+
+def _stored_beside(
+    job: MoveJob, file: BaseFile, moving: pa.Table, needed: Sequence[str]
+) -> tuple[pa.Table, pa.Table]:
+    """The stored row of each key, one a key, and the moving rows in the same order."""
+    schema = pa.schema([job.schema.field(name) for name in needed])
+    keys = moving.column(RECORD_KEY).combine_chunks()
+    is_open = np.ones(len(keys), dtype=bool)
+    stored, beside = [schema.empty_table()], [np.zeros(0, dtype=np.int64)]
+    with job.storage.open_input(file.path) as source:
+        reader = open_base_file(source, name=job.storage.absolute(file.path))
+        for batch in _batches(job, reader, needed):
+            found = pc.index_in(_keys_of(job, batch), value_set=keys)
+            places, first = np.unique(
+                found.drop_null().to_numpy().astype(np.int64), return_index=True
+            )
+            rows = np.flatnonzero(_flags(found.is_valid()))[first][is_open[places]]
+            places = places[is_open[places]]
+            is_open[places] = False
+            if len(places):
+                stored.append(reconcile(batch.take(pa.array(rows)), schema))
+                beside.append(places)
+    order = pa.array(np.concatenate(beside))
+    return pa.concat_tables(stored), moving.take(order)
+
+
+def _batches(job: MoveJob, reader: BaseFileReader, needed: Sequence[str]) -> Iterator[pa.Table]:
+    keys = (RECORD_KEY,) if job.virtual_keys is None else job.virtual_keys.key_columns
+    yield from reader.iter_tables(list(dict.fromkeys([*keys, *needed])))
+
+
+def _keys_of(job: MoveJob, batch: pa.Table) -> pa.Array | pa.ChunkedArray:
+    if job.virtual_keys is None:
+        return batch.column(RECORD_KEY)
+    return job.virtual_keys.record_keys(batch)
+
+
+def _with_own_paths(job: MoveJob, rows: pa.Table) -> pa.Table:
+    """The rows with the partition paths that their own values say, where they can say them.
+
+    A row that was made of two may have the partition column of either.
+
+    Source: HoodieIndexUtils.inferPartitionPath, Hudi 1.1.
+    """
+    columns = {name.partition(".")[0] for name in job.generator.path_fields}
+    if job.rule.keeps_whole_rows or not rows.num_rows or not columns <= set(rows.schema.names):
+        return rows
+    paths = job.generator.partition_paths(rows)
+    return rows.set_column(rows.schema.get_field_index(PARTITION_PATH), PARTITION_PATH, paths)
+
+
+def _flags(column: pa.Array | pa.ChunkedArray) -> Flags:
+    flags: Flags = one_array(column).to_numpy(zero_copy_only=False)
+    return flags

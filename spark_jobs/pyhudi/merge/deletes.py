@@ -1,0 +1,38 @@
+"""Rows that say of themselves that their record is gone."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.merge.ordering import Column, Flags, one_array
+
+SOFT_DELETE = "_hoodie_is_deleted"
+
+
+def soft_deletes(rows: pa.Table) -> Flags | None:
+    """Which rows are marked deleted by Hudi's own column; None when none is.
+
+    Source: HoodieRecord.HOODIE_IS_DELETED_FIELD, Hudi 0.15 (a column of another type says nothing).
+    """
+    if SOFT_DELETE not in rows.schema.names:
+        return None
+    if not pa.types.is_boolean(rows.schema.field(SOFT_DELETE).type):
+        return None
+    flags = _flags(rows.column(SOFT_DELETE))
+    return flags if flags.any() else None
+
+
+def text_is(column: Column, text: str, *, any_case: bool = False) -> Flags:
+    """Which values read so; null reads like nothing.
+
+    Shapes: a column of texts, whole numbers or booleans.
+    Source: DefaultHoodieRecordPayload.isDeleteRecord, Hudi 0.15 (equality of Java texts).
+    """
+    values = column.cast(pa.string())
+    return _flags(pc.equal(pc.utf8_lower(values) if any_case else values, text))
+
+
+def _flags(column: Column) -> Flags:
+    flags: Flags = one_array(pc.fill_null(column, fill_value=False)).to_numpy(zero_copy_only=False)
+    return flags

@@ -1,0 +1,252 @@
+"""The rule by which records of one key become one, as a value that travels to the workers.
+
+Everything here is about Arrow tables: the rows of a batch, and stored rows beside incoming ones. No
+function knows a file, so writers, readers of logs and indexes that move records share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.config.merging import DeleteMarker, MergeLaw
+from pyhudi.merge.choice import Step, choose, choose_rows, filled, fold
+from pyhudi.merge.custom import run_merger, with_soft_deletes
+from pyhudi.merge.deletes import soft_deletes, text_is
+from pyhudi.merge.filling import newest_filled
+from pyhudi.merge.ordering import (
+    Column,
+    Flags,
+    key_codes,
+    one_array,
+    ordering_columns,
+    refuse_nulls,
+    stored_is_newer,
+    surviving_positions,
+)
+from pyhudi.schema.metafields import META_FIELDS
+
+OPERATION = "Op"
+"""The column in which the AWS Database Migration Service says what was done to a row."""
+
+_DELETED_BY_DMS = "d"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What becomes of stored rows that incoming ones meet.
+
+    Shapes: a flag a stored row each in ``is_kept``, where it stays as it is, commit time and all,
+        and ``is_deleted``; ``rows`` has what replaces the others, in their order, in the columns
+        of the incoming rows.
+    """
+
+    is_kept: Flags
+    is_deleted: Flags
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRule:
+    """One law of merging with the columns that it looks at.
+
+    ``ordering_fields`` is empty where the order of arrival counts. ``defaults`` has the default
+    values of the table's columns that are not null. ``merger`` is the class path of the merger
+    that the law ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted.
+    """
+
+    law: MergeLaw
+    ordering_fields: tuple[str, ...] = ()
+    delete_marker: DeleteMarker | None = None
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    merger: str | None = None
+    ignores_deletes: bool = False
+
+    @property
+    def keeps_whole_rows(self) -> bool:
+        """Whether a merged row is always one of the two, so that ordering columns decide alone."""
+        return self.law in (MergeLaw.COMMIT_TIME, MergeLaw.EVENT_TIME, MergeLaw.DMS)
+
+    def columns_to_merge(self, names: Sequence[str]) -> list[str]:
+        """Of a table's columns those that ``merge`` needs of the stored rows."""
+        if not self.keeps_whole_rows:
+            return [name for name in names if name not in META_FIELDS]
+        needed = {path.partition(".")[0] for path in self.ordering_fields}
+        return sorted(needed) if self.law is MergeLaw.EVENT_TIME else []
+
+    def deleted(self, rows: pa.Table) -> Flags | None:
+        """Which rows delete their key; None when none does.
+
+        Source: BaseAvroPayload.isDeleteRecord, AWSDmsAvroPayload, DeleteContext, Hudi 1.1.
+        """
+        if self.ignores_deletes:
+            return None
+        found = soft_deletes(rows)
+        if self.law is MergeLaw.DMS and OPERATION in rows.schema.names:
+            found = _either(found, text_is(rows.column(OPERATION), _DELETED_BY_DMS, any_case=True))
+        marker = self.delete_marker
+        if marker is not None and marker.field in rows.schema.names:
+            found = _either(found, text_is(rows.column(marker.field), marker.value))
+        return found if found is not None and found.any() else None
+
+    def combine(self, rows: pa.Table, keys: Column, *, is_lookup: bool = False) -> pa.Table:
+        """The rows of a batch, one a key.
+
+        ``is_lookup`` says that the batch was not to be combined, and meets stored rows one a key.
+
+        Shapes: the columns of ``rows``, with ``_hoodie_is_deleted`` behind them where a custom
+            merger says by it what the rows have no column for.
+
+        Raises:
+            RequestError: rows of one key that cannot be compared for want of an ordering value.
+        Source: preCombine of the payload classes, FileGroupReaderBasedMergeHandle, Hudi 1.1.
+        """
+        match self.law:
+            case MergeLaw.PARTIAL_UPDATE | MergeLaw.NON_DEFAULTS if is_lookup:
+                return replace(self, ordering_fields=())._filled(rows, keys)
+            case MergeLaw.PARTIAL_UPDATE:
+                return self._filled(rows, keys)
+            case MergeLaw.CUSTOM:
+                return _folded(with_soft_deletes(rows), keys, self._join_by_merger)
+            case _:
+                ordering = ordering_columns(rows, self.ordering_fields)
+                positions = surviving_positions(keys, ordering)
+                return rows if positions is None else rows.take(pa.array(positions))
+
+    def merge(self, stored: pa.Table, incoming: pa.Table) -> Merged:
+        """What becomes of stored rows, each beside the incoming row of its key.
+
+        Shapes: as many rows on both sides; of the stored ones the columns that
+            ``columns_to_merge`` names suffice, in any encoding.
+        Source: combineAndGetUpdateValue of the payload classes, BufferedRecordMergerFactory,
+        Hudi 1.1.
+        """
+        nothing = np.zeros(incoming.num_rows, dtype=bool)
+        deleted = self.deleted(incoming)
+        is_deleted = nothing if deleted is None else deleted
+        match self.law:
+            case MergeLaw.EVENT_TIME:
+                return _merged(incoming, self._is_newer(stored, incoming), is_deleted)
+            case MergeLaw.PARTIAL_UPDATE:
+                is_newer = self._is_newer(stored, incoming)
+                soft = soft_deletes(stored)
+                if soft is not None:
+                    is_deleted = is_deleted | (soft & is_newer)
+                joined = _joined(stored, incoming, is_newer)
+                return _merged(joined, nothing, is_deleted)
+            case MergeLaw.NON_DEFAULTS:
+                return _merged(self._without_defaults(stored, incoming), nothing, is_deleted)
+            case MergeLaw.CUSTOM:
+                return self._by_merger(stored, incoming)
+            case _:
+                return _merged(incoming, nothing, is_deleted)
+
+    def _is_newer(self, stored: pa.Table, incoming: pa.Table) -> Flags:
+        if not self.ordering_fields:
+            return np.zeros(incoming.num_rows, dtype=bool)
+        paths = self.ordering_fields
+        return stored_is_newer(ordering_columns(stored, paths), ordering_columns(incoming, paths))
+
+    def _filled(self, rows: pa.Table, keys: Column) -> pa.Table:
+        deleted = soft_deletes(rows)
+        if deleted is None:
+            return newest_filled(rows, keys, ordering_columns(rows, self.ordering_fields))
+        # A delete ends the filling of its key, which only steps can follow.
+        codes = key_codes(keys)
+        is_stepwise = np.bincount(codes, weights=deleted)[codes] > 0
+        stepwise, others = pa.array(is_stepwise), pa.array(~is_stepwise)
+        plain = self._filled(rows.filter(others), keys.filter(others))
+        stepped = _folded(rows.filter(stepwise), keys.filter(stepwise), self._join_partially)
+        return pa.concat_tables([plain, stepped])
+
+    def _join_partially(self, before: pa.Table, after: pa.Table) -> pa.Table:
+        for column in ordering_columns(pa.concat_tables([before, after]), self.ordering_fields):
+            refuse_nulls(column.null_count)
+        is_newer = self._is_newer(before, after)
+        joined = _joined(before, after, is_newer)
+        gone, here = soft_deletes(before), soft_deletes(after)
+        if gone is None and here is None:
+            return joined
+        nothing = np.zeros(after.num_rows, dtype=bool)
+        is_base_deleted = np.where(
+            is_newer, nothing if gone is None else gone, nothing if here is None else here
+        )
+        # Nothing is filled into a deleted record, nor is it kept before a later one.
+        return choose_rows(after, joined, is_base_deleted)
+
+    def _without_defaults(self, stored: pa.Table, incoming: pa.Table) -> pa.Table:
+        columns = []
+        for name, column in zip(incoming.schema.names, incoming.columns, strict=True):
+            if name in META_FIELDS:
+                columns.append(column)
+                continue
+            below = _like(stored.column(name), column)
+            if name in self.defaults:
+                default = pa.scalar(self.defaults[name], column.type)
+                is_set = pc.fill_null(pc.not_equal(column, default), fill_value=True)
+                flags = one_array(is_set).to_numpy(zero_copy_only=False)
+                columns.append(choose(column, below, flags))
+            else:
+                columns.append(filled(column, below))
+        return pa.Table.from_arrays(columns, schema=incoming.schema)
+
+    def _by_merger(self, stored: pa.Table, incoming: pa.Table) -> Merged:
+        newer = with_soft_deletes(incoming)
+        older = with_soft_deletes(_aligned(stored, incoming))
+        rows, is_kept = run_merger(self.merger or "", older, newer)
+        deleted = self.deleted(rows)
+        is_deleted = np.zeros(rows.num_rows, dtype=bool) if deleted is None else deleted
+        return _merged(rows.select(incoming.schema.names), is_kept, is_deleted)
+
+    def _join_by_merger(self, before: pa.Table, after: pa.Table) -> pa.Table:
+        rows, is_kept = run_merger(self.merger or "", before, after)
+        return choose_rows(before, rows, is_kept)
+
+
+def _merged(rows: pa.Table, is_kept: Flags, is_deleted: Flags) -> Merged:
+    is_deleted = is_deleted & ~is_kept
+    is_out = is_kept | is_deleted
+    return Merged(
+        is_kept=is_kept,
+        is_deleted=is_deleted,
+        rows=rows.filter(pa.array(~is_out)) if is_out.any() else rows,
+    )
+
+
+def _either(found: Flags | None, more: Flags) -> Flags:
+    return more if found is None else found | more
+
+
+def _folded(rows: pa.Table, keys: Column, step: Step) -> pa.Table:
+    if pc.count_distinct(keys).as_py() == rows.num_rows:
+        return rows
+    return fold(rows, keys, step)
+
+
+def _joined(older: pa.Table, newer: pa.Table, older_first: Flags) -> pa.Table:
+    """Each row with the values that it lacks taken from the other; meta columns of the newer."""
+    columns = []
+    for name, column in zip(newer.schema.names, newer.columns, strict=True):
+        if name in META_FIELDS:
+            columns.append(column)
+            continue
+        other = _like(older.column(name), column)
+        columns.append(choose(filled(other, column), filled(column, other), older_first))
+    return pa.Table.from_arrays(columns, schema=newer.schema)
+
+
+def _aligned(stored: pa.Table, incoming: pa.Table) -> pa.Table:
+    """The stored rows in the columns and types of the incoming ones, meta columns of these."""
+    columns = [
+        column if name in META_FIELDS else _like(stored.column(name), column)
+        for name, column in zip(incoming.schema.names, incoming.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=incoming.schema)
+
+
+def _like(column: Column, other: Column) -> Column:
+    return column if column.type == other.type else column.cast(other.type)

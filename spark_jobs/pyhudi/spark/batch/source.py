@@ -1,0 +1,269 @@
+"""The rows to write: from a DataFrame, or from Parquet files that the tasks read themselves.
+
+Turning Spark rows into Arrow batches is the dearest step of a write, so plain Parquet files go
+around it: Spark plans and schedules, each task reads its row groups with Arrow.
+"""
+
+from __future__ import annotations
+
+import glob as globbing
+import inspect
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pyhudi.errors import SourceError
+from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
+from pyhudi.spark.batch.pieces import this_task
+from pyhudi.spark.batch.scan import scanned_files
+
+_BATCH_ROWS = 65_536
+_SPLIT_BYTES = 128 << 20
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Row groups of one Parquet file that one task reads."""
+
+    path: str
+    row_groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameRows:
+    """Rows of a DataFrame."""
+
+    frame: DataFrame
+    schema: pa.Schema
+
+    def map_batches(self, function: BatchFunction, schema: pa.Schema) -> DataFrame:
+        """Run a function over the Arrow batches of each partition."""
+        return map_in_arrow(self.frame, function, schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetRows:
+    """Rows of plain Parquet files."""
+
+    spark: SparkSession
+    splits: tuple[Split, ...]
+    schema: pa.Schema
+
+    def map_batches(self, function: BatchFunction, schema: pa.Schema) -> DataFrame:
+        """Run a function over the Arrow batches of each split, one task a split."""
+        splits = self.splits
+
+        def read_and_map(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            mine = splits[this_task().partition_id :][:1]
+            yield from function(batch for split in mine for batch in _read(split))
+
+        tasks = max(1, len(splits))
+        numbers = self.spark.range(0, len(splits), 1, numPartitions=tasks)
+        return map_in_arrow(numbers, read_and_map, schema)
+
+
+Rows = FrameRows | ParquetRows
+
+
+def rows_of_frame(frame: DataFrame) -> Rows:
+    """The rows of a DataFrame, with their schema in Arrow.
+
+    One that only reads Parquet files is left to the tasks to read.
+    """
+    schema = _frame_schema(frame)
+    paths = scanned_files(frame)
+    if paths:
+        rows = _parquet_rows(frame.sparkSession, sorted(paths))
+        if rows is not None and rows.schema.equals(schema):
+            return rows
+    return FrameRows(frame=frame, schema=schema)
+
+
+def _frame_schema(frame: DataFrame) -> pa.Schema:
+    # Releases of Spark differ in whether they ask for the zone.
+    asks = "timezone" in inspect.signature(to_arrow_schema).parameters
+    zone = {"timezone": "UTC"} if asks else {}
+    return to_arrow_schema(frame.schema, **zone)
+
+
+def rows_of_source(
+    spark: SparkSession,
+    source: str,
+    *,
+    source_format: str,
+    source_options: Mapping[str, str],
+    sql: str | None,
+) -> Rows:
+    """The rows that a request names.
+
+    ``source`` is a path, a glob, a comma-separated list of them, or a table of the Spark catalog;
+    ``sql`` sees it as the view ``source``.
+
+    Raises:
+        SourceError: nothing there, or nothing that can be read in that format.
+    """
+    plain = source_format == "parquet" and not source_options and not sql
+    paths = _local_files(source) if plain else None
+    if paths:
+        rows = _parquet_rows(spark, paths)
+        if rows is not None:
+            return rows
+    return rows_of_frame(_frame(spark, source, source_format, source_options, sql))
+
+
+def _frame(
+    spark: SparkSession,
+    source: str,
+    source_format: str,
+    source_options: Mapping[str, str],
+    sql: str | None,
+) -> DataFrame:
+    try:
+        if _is_catalog_name(source) and spark.catalog.tableExists(source):
+            frame = spark.table(source)
+        else:
+            reader = spark.read.format(source_format).options(**source_options)
+            frame = reader.load([part.strip() for part in source.split(",")])
+        if sql:
+            frame.createOrReplaceTempView("source")
+            frame = spark.sql(sql)
+    except AnalysisException as error:
+        message = next((line for line in str(error).splitlines() if line.strip()), "")
+        raise SourceError(
+            f"cannot read the source {source} as {source_format}: {message}"
+        ) from error
+    return frame
+
+
+def _is_catalog_name(source: str) -> bool:
+    return "/" not in source and "," not in source and "*" not in source
+
+
+def _local_files(source: str) -> list[str] | None:
+    """The files of a source that lies on the local file system, None when it lies elsewhere."""
+    found: list[str] = []
+    for part in (part.strip() for part in source.split(",")):
+        path = part.removeprefix("file://").removeprefix("file:")
+        if "://" in path or not ("/" in path or os.path.exists(path)):
+            return None
+        matches = globbing.glob(path)
+        if not matches:
+            raise SourceError(f"the source {part} does not exist; check --source")
+        for match in sorted(matches):
+            found.extend(_files_of(match))
+    return found
+
+
+def _files_of(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        for name in sorted(names):
+            if name[0] not in "._":
+                yield os.path.join(folder, name)
+
+
+def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | None:
+    """The files as Parquet that tasks read themselves; None when Spark must read them.
+
+    Spark must where it would do more than read: find partition columns in folder names, merge
+    schemas, or turn types that Arrow reads otherwise.
+    """
+    if any("=" in os.path.dirname(path) for path in paths):
+        return None
+    footers: list[tuple[str, pq.FileMetaData]] = []
+    schema: pa.Schema | None = None
+    for path in paths:
+        try:
+            footer = pq.read_metadata(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise SourceError(f"{path} cannot be read as Parquet: {error}") from error
+        arrow = footer.schema.to_arrow_schema().remove_metadata()
+        if schema is not None and not arrow.equals(schema):
+            return None
+        schema = arrow
+        footers.append((path, footer))
+    if schema is None:
+        raise SourceError("the source has no files")
+    if any(_is_read_otherwise(kind) for kind in schema.types):
+        return None
+    schema = pa.schema([_nullable(field) for field in schema])
+    splits = _splits(footers, _split_bytes(spark, footers))
+    return ParquetRows(spark=spark, splits=splits, schema=schema)
+
+
+def _nullable(field: pa.Field) -> pa.Field:
+    """The field as Spark takes it from a file: any value may be null.
+
+    Source: DataSource.resolveRelation (StructType.asNullable), Spark 3.5.
+    """
+    kind = field.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        kind = pa.list_(_nullable(kind.value_field))
+    elif pa.types.is_struct(kind):
+        kind = pa.struct([_nullable(inner) for inner in kind])
+    elif pa.types.is_map(kind):
+        kind = pa.map_(kind.key_type, _nullable(kind.item_field))
+    return pa.field(field.name, kind)
+
+
+def _is_read_otherwise(kind: pa.DataType) -> bool:
+    """Types whose Spark reading differs from Arrow's: nanoseconds, unsigned longs, times of day."""
+    if pa.types.is_timestamp(kind):
+        return bool(kind.unit not in ("us", "ms"))
+    if pa.types.is_nested(kind):
+        fields = [kind.field(number) for number in range(kind.num_fields)]
+        return any(_is_read_otherwise(field.type) for field in fields)
+    unread = (pa.types.is_uint64, pa.types.is_time, pa.types.is_duration)
+    return any(test(kind) for test in unread)
+
+
+def _split_bytes(spark: SparkSession, footers: Sequence[tuple[str, pq.FileMetaData]]) -> int:
+    """How much one task reads: as much as Spark would give it.
+
+    Source: FilePartition.maxSplitBytes, Spark 3.5.
+    """
+    total = sum(_size(f, group) for _, f in footers for group in range(f.num_row_groups))
+    cores = max(1, spark.sparkContext.defaultParallelism)
+    return int(min(_SPLIT_BYTES, max(4 << 20, -(-total // cores))))
+
+
+def _splits(footers: Sequence[tuple[str, pq.FileMetaData]], target_bytes: int) -> tuple[Split, ...]:
+    splits: list[Split] = []
+    for path, footer in footers:
+        groups: list[int] = []
+        size = 0
+        for group in range(footer.num_row_groups):
+            if groups and size + _size(footer, group) // 2 > target_bytes:
+                splits.append(Split(path=path, row_groups=tuple(groups)))
+                groups, size = [], 0
+            groups.append(group)
+            size += _size(footer, group)
+        if groups:
+            splits.append(Split(path=path, row_groups=tuple(groups)))
+    return tuple(splits)
+
+
+def _size(footer: pq.FileMetaData, group: int) -> int:
+    row_group = footer.row_group(group)
+    return sum(row_group.column(n).total_compressed_size for n in range(row_group.num_columns))
+
+
+def _read(split: Split) -> Iterator[pa.RecordBatch]:
+    try:
+        with pq.ParquetFile(split.path) as file:
+            yield from file.iter_batches(
+                batch_size=_BATCH_ROWS, row_groups=list(split.row_groups), use_threads=False
+            )
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"{split.path} cannot be read as Parquet: {error}") from error

@@ -1,0 +1,150 @@
+"""Where the rows of a batch belong, as the index says: before file groups are chosen for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyhudi.config.operations import Operation, StoredKeys
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.index.bucket import BucketHash
+from pyhudi.index.moves import MoveJob
+from pyhudi.index.simple import KeyLookup
+from pyhudi.spark.batch.staging import StagedBatch
+from pyhudi.spark.hashing import count_by_hash, settle_hash
+from pyhudi.spark.settling import SettledBatch, settle, with_contested
+from pyhudi.spark.tagging import TaggedBatch, tag, untagged
+from pyhudi.spark.work import Work
+from pyhudi.table.table import Table
+from pyhudi.write.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
+from pyhudi.write.profile import WorkloadProfile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashedBatch:
+    """How keys are hashed to buckets, what a partition has of these, and what the batch brings.
+
+    ``opens`` says whether rows may open file groups.
+    """
+
+    hash: BucketHash
+    groups: HashGroups
+    counts: HashCounts
+    opens: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """What the index found out about a batch.
+
+    ``files`` are the base files that it may touch; ``settled`` has the rows that moved or met
+    first, and ``hashed`` is there when the keys themselves say where they belong.
+    """
+
+    files: tuple[BaseFile, ...]
+    tagged: TaggedBatch
+    settled: SettledBatch | None = None
+    hashed: HashedBatch | None = None
+
+    def release(self) -> None:
+        """Let Spark drop what it keeps."""
+        self.tagged.release()
+        if self.settled is not None:
+            self.settled.release()
+
+
+def find_places(work: Work, staged: StagedBatch, table: Table) -> Places:
+    """Ask the index where the rows of a batch belong.
+
+    Raises:
+        TableMismatchError: a table whose file groups another index made.
+    """
+    config = work.config
+    index = config.index
+    files = _files(work, staged, table)
+    tagged = untagged(files)
+    if config.needs_lookup and not _is_hash_enough(work):
+        lookup = KeyLookup(
+            asks_filters=index.index_type.reads_bloom_filters,
+            prunes_by_ranges=index.prunes_by_ranges,
+            virtual_keys=work.target.virtual_keys,
+        )
+        is_global = index.index_type.is_global
+        tagged = tag(staged, files, table.storage, lookup, is_global=is_global)
+    if index.is_hashed:
+        return Places(files=files, tagged=tagged, hashed=_hashed(work, staged, table, files))
+    if not index.index_type.is_global or config.operation is Operation.DELETE:
+        return Places(files=files, tagged=tagged)
+    if config.combines_batch:
+        tagged = with_contested(staged, tagged)
+    moves = index.moves_records and config.stored_keys is StoredKeys.KEEP
+    job = _move_job(work, table)
+    settled = settle(staged, tagged, job, work.target.keying.schema, moves=moves)
+    return Places(files=files, tagged=tagged, settled=settled)
+
+
+def profile_of(work: Work, staged: StagedBatch, places: Places) -> WorkloadProfile:
+    """Rows to insert by partition, and to update by file group."""
+    hashed, settled, tagged = places.hashed, places.settled, places.tagged
+    if hashed is not None:
+        return hash_profile(hashed.counts, hashed.groups, opens=hashed.opens)
+    inserts: Counter[str] = Counter() if settled is None else Counter(settled.inserts)
+    if work.config.operation is not Operation.DELETE:
+        for piece in staged.pieces:
+            # A key that lives in several file groups is hit in each of them, so rows of new keys
+            # may be more than the hits leave; wherever they can be, they get a place to go.
+            fresh = piece.count_rows - tagged.hit_rows.get(piece.piece_id, 0)
+            fewest = 1 if tagged.hit_files.get(piece.piece_id, 0) > 1 else 0
+            inserts[piece.partition_path] += max(fewest, fresh)
+    rows_of_files = dict(tagged.updates)
+    if work.config.stored_keys is StoredKeys.DROP:
+        rows_of_files = {}
+    elif settled is not None:
+        for number in settled.files:
+            rows_of_files.pop(number, None)
+        rows_of_files.update(settled.updates)
+    updates = {
+        (tagged.files[number].partition, tagged.files[number].file_id): rows
+        for number, rows in rows_of_files.items()
+    }
+    return WorkloadProfile(inserts=dict(inserts), updates=updates)
+
+
+def _files(work: Work, staged: StagedBatch, table: Table) -> tuple[BaseFile, ...]:
+    config = work.config
+    if config.needs_lookup and config.index.index_type.is_global:
+        return table.latest_base_files()
+    is_read = config.needs_lookup or config.fills_small_files or config.index.is_hashed
+    return table.latest_base_files(staged.partitions) if is_read else ()
+
+
+def _is_hash_enough(work: Work) -> bool:
+    return work.config.index.is_hashed and work.config.stored_keys is StoredKeys.KEEP
+
+
+def _hashed(
+    work: Work, staged: StagedBatch, table: Table, files: Sequence[BaseFile]
+) -> HashedBatch:
+    index = work.config.index
+    # File groups that the write replaces get no rows: each bucket begins anew.
+    existing = () if work.config.effect.replaces else files
+    groups = hash_groups(existing, index.num_buckets)
+    hashed = settle_hash(index, table.config, table.storage, existing)
+    return HashedBatch(
+        hash=hashed,
+        groups=groups,
+        counts=count_by_hash(staged, hashed),
+        opens=work.config.operation is not Operation.DELETE,
+    )
+
+
+def _move_job(work: Work, table: Table) -> MoveJob:
+    return MoveJob(
+        storage=table.storage,
+        rule=work.target.rule,
+        schema=work.target.schema,
+        generator=work.target.keying.generator,
+        is_combining=work.config.combines_batch,
+        virtual_keys=work.target.virtual_keys,
+    )

@@ -1,0 +1,112 @@
+"""A staged batch on its way to file groups: lookup, counts, buckets, files, commit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.config.operations import StoredKeys
+from pyhudi.errors import ConflictError, RecordKeyError, RequestError
+from pyhudi.filegroup.names import hash_bucket_file_id
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.jobs import JobResult
+from pyhudi.spark.batch.staging import StagedBatch
+from pyhudi.spark.placing import Places, find_places, profile_of
+from pyhudi.spark.replacing import replaced_groups
+from pyhudi.spark.tagging import TaggedBatch
+from pyhudi.spark.work import Work, note_files
+from pyhudi.spark.writing import write_buckets
+from pyhudi.table.table import Table
+from pyhudi.timeline.clock import new_file_id_prefix
+from pyhudi.transaction.clustering import claimed_file_groups
+from pyhudi.transaction.transaction import Transaction
+from pyhudi.write.buckets import BucketPlan, assign_buckets
+from pyhudi.write.hash_buckets import assign_hash_buckets
+from pyhudi.write.profile import WorkloadProfile, planned_stats
+
+
+def write_staged(
+    work: Work, staged: StagedBatch, transaction: Transaction, table: Table
+) -> JobResult:
+    """Find a file group for every row of the batch, write the files and commit."""
+    replaced = replaced_groups(work, table, staged.partitions)
+    with work.watch.stage("lookup") as noted:
+        places = _places(work, staged, transaction, table)
+        searched = sum(file.size_bytes for file in places.files)
+        noted.moved(sum(places.tagged.updates.values()), searched)
+    try:
+        if work.config.stored_keys is StoredKeys.FAIL and places.tagged.updates:
+            transaction.withdraw()
+            raise _stored_keys_found(places.tagged)
+        profile = profile_of(work, staged, places)
+        if profile.is_empty and work.is_nothing((), replaced):
+            transaction.withdraw()
+            return work.nothing()
+        plan = _plan(work, table, profile, places)
+        transaction.start(_intent(work, profile, places.files).to_bytes())
+        stats: list[WriteStat] = []
+        if plan.buckets:
+            with work.watch.stage("write") as noted:
+                job = work.job(table, transaction.instant)
+                schema = work.target.keying.schema
+                stats = write_buckets(staged, places, plan, job=job, schema=schema)
+                note_files(noted, stats)
+    finally:
+        places.release()
+    return work.commit(transaction, stats, replaced)
+
+
+def _places(work: Work, staged: StagedBatch, transaction: Transaction, table: Table) -> Places:
+    try:
+        return find_places(work, staged, table)
+    except RequestError:
+        # Nothing was written, so nothing is to be undone.
+        transaction.withdraw()
+        raise
+
+
+def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
+    where = tagged.files[min(tagged.updates)].partition
+    return RecordKeyError(
+        f"{sum(tagged.updates.values())} rows have keys that the table has already, some of them "
+        f"in partition {where!r}; nothing was inserted. Upsert them, or leave them out"
+    )
+
+
+def _plan(work: Work, table: Table, profile: WorkloadProfile, places: Places) -> BucketPlan:
+    claimed = claimed_file_groups(table.storage, table.config.version, table.timeline)
+    blocked = sorted(claimed & profile.updates.keys())
+    if blocked:
+        raise ConflictError(
+            f"{len(blocked)} file groups to update are under a pending clustering, the first is "
+            f"{'/'.join(blocked[0])}; let the clustering end and retry",
+            where=table.storage.uri,
+        )
+    if places.hashed is not None:
+        return assign_hash_buckets(
+            places.hashed.counts,
+            places.hashed.groups,
+            opens=places.hashed.opens,
+            new_file_id=lambda bucket: hash_bucket_file_id(bucket, new_file_id_prefix()),
+        )
+    by_partition: dict[str, list[BaseFile]] = defaultdict(list)
+    for file in places.files:
+        is_open = work.config.fills_small_files or (file.partition, file.file_id) in profile.updates
+        if is_open and (file.partition, file.file_id) not in claimed:
+            by_partition[file.partition].append(file)
+    return assign_buckets(
+        profile,
+        by_partition,
+        sizing=work.config.sizing,
+        record_size_bytes=work.record_size(table),
+        new_file_id=lambda: f"{new_file_id_prefix()}-0",
+    )
+
+
+def _intent(work: Work, profile: WorkloadProfile, files: Iterable[BaseFile]) -> CommitMetadata:
+    before = {(file.partition, file.file_id): file.instant for file in files}
+    stats: dict[str, list[WriteStat]] = defaultdict(list)
+    for partition, stat in planned_stats(profile, before):
+        stats[partition].append(stat)
+    return work.metadata({partition: tuple(found) for partition, found in stats.items()})

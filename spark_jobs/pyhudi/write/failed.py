@@ -1,0 +1,193 @@
+"""Records that cannot be written: which ones, why, and the files they are saved in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.schema.misfits import misfit_rows
+from pyhudi.schema.row_json import row_json
+from pyhudi.storage.storage import Storage
+from pyhudi.write.job import TaskIdentity
+
+FAILED_SCHEMA: Final = pa.schema(
+    [
+        pa.field("record_key", pa.string()),
+        pa.field("cause", pa.string(), nullable=False),
+        pa.field("row", pa.string(), nullable=False),
+    ]
+)
+"""A failed record on its way: its key if it has one, why it failed, the row as JSON."""
+
+SAVED_SCHEMA: Final = pa.schema(
+    [
+        *list(FAILED_SCHEMA)[:2],
+        pa.field("instant", pa.string(), nullable=False),
+        FAILED_SCHEMA.field("row"),
+    ]
+)
+"""A failed record as it is saved, with the instant of the write."""
+
+KEY_CAUSE: Final = "no record key"
+PATH_CAUSE: Final = "no partition path"
+ORDERING_CAUSE: Final = "no ordering value"
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRows:
+    """The rows of a batch that cannot be written.
+
+    Shapes: ``is_failed`` has one entry per row of the batch; ``keys``, null without a key, and
+        ``causes`` have one per failed row.
+    """
+
+    is_failed: Mask
+    keys: pa.StringArray
+    causes: pa.StringArray
+
+    def records(self, rows: pa.Table) -> pa.Table:
+        """The failed ones of the batch's rows.
+
+        Shapes: ``FAILED_SCHEMA``.
+        """
+        failed = rows.filter(pa.array(self.is_failed))
+        columns = [self.keys, self.causes, row_json(failed)]
+        return pa.Table.from_arrays(columns, schema=FAILED_SCHEMA)
+
+
+def find_failed(
+    rows: pa.Table, generator: KeyGenerator, schema: pa.Schema, ordering_fields: Sequence[str]
+) -> FailedRows | None:
+    """The rows of a batch that lack a key, path or ordering value, or hold one that does not fit.
+
+    Of several causes a row has the first. None when every row can be written as far as is known
+    here.
+
+    Shapes: ``schema`` is the table's without meta columns, empty where only keys count.
+    """
+    codes = np.full(rows.num_rows, -1, dtype=np.int32)
+    causes: list[str] = []
+    no_key = _keyless(rows, generator)
+    for cause, mask in _causes(rows, no_key, generator, schema, ordering_fields):
+        codes[(codes < 0) & mask] = len(causes)
+        causes.append(cause)
+    is_failed = codes >= 0
+    if not is_failed.any():
+        return None
+    return FailedRows(
+        is_failed=is_failed,
+        keys=_keys(rows, generator, is_failed, no_key),
+        causes=pa.array(causes, pa.string()).take(pa.array(codes[is_failed])),
+    )
+
+
+class FailedFile:
+    """A Parquet file of failed records of one attempt of a task; made with the first of them.
+
+    Whether it counts, ``keep_saved`` is told later.
+    """
+
+    def __init__(self, storage: Storage, instant: str, task: TaskIdentity) -> None:
+        self._storage, self._instant = storage, instant
+        self._file_name = f"{instant}_{task.write_token}.parquet"
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> FailedFile:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._sink.close()
+
+    @property
+    def name(self) -> str | None:
+        """The file's name; None when there were no records."""
+        return None if self._writer is None else self._file_name
+
+    def write(self, records: pa.Table) -> None:
+        """Add records.
+
+        Shapes: ``FAILED_SCHEMA``.
+        """
+        if self._writer is None:
+            self._sink = self._storage.open_output(self._file_name)
+            self._writer = pq.ParquetWriter(self._sink, SAVED_SCHEMA)
+        instants = pa.array([self._instant]).take(pa.repeat(0, records.num_rows))
+        key, cause, row = records.columns
+        self._writer.write_table(pa.table([key, cause, instants, row], schema=SAVED_SCHEMA))
+
+
+def keep_saved(storage: Storage, instant: str, names: Iterable[str]) -> None:
+    """Delete what attempts of an instant's tasks saved that do not count."""
+    kept = set(names)
+    for file in storage.list(""):
+        if file.name.startswith(f"{instant}_") and file.name not in kept:
+            storage.delete(file.path)
+
+
+def _causes(
+    rows: pa.Table,
+    no_key: Mask,
+    generator: KeyGenerator,
+    schema: pa.Schema,
+    ordering_fields: Sequence[str],
+) -> Iterator[tuple[str, Mask]]:
+    yield f"{KEY_CAUSE}: {', '.join(generator.record_key_fields)} null or empty", no_key
+    for name, mask in generator.pathless(rows).items():
+        yield f"{PATH_CAUSE}: {name} is not in the input format", _flags(mask)
+    for name in ordering_fields:
+        if name in rows.schema.names:
+            yield f"{ORDERING_CAUSE}: {name} null", _flags(rows.column(name).is_null())
+    yield from misfit_rows(rows, schema)
+
+
+def _flags(column: pa.Array | pa.ChunkedArray) -> Mask:
+    return np.array(column, dtype=bool)
+
+
+def _keyless(rows: pa.Table, generator: KeyGenerator) -> Mask:
+    """The rows all of whose key fields are null or empty."""
+    missing = np.full(rows.num_rows, bool(generator.record_key_fields))
+    for name in generator.record_key_fields:
+        column = _field(rows, name)
+        if column is None:
+            return np.zeros(rows.num_rows, dtype=bool)
+        is_missing = column.is_null()
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            is_missing = pc.fill_null(pc.equal(column, ""), fill_value=True)
+        missing &= is_missing.to_numpy(zero_copy_only=False)
+    return missing
+
+
+def _field(rows: pa.Table, name: str) -> pa.Array | None:
+    top, *inner = [name] if name in rows.schema.names else name.split(".")
+    if top not in rows.schema.names:
+        return None
+    column = rows.column(top).combine_chunks()
+    for part in inner:
+        if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
+            return None
+        column = pc.struct_field(column, part)
+    return column
+
+
+def _keys(rows: pa.Table, generator: KeyGenerator, is_failed: Mask, no_key: Mask) -> pa.StringArray:
+    has_key = is_failed & ~no_key
+    keys = pa.nulls(rows.num_rows, pa.string())
+    if generator.record_key_fields and has_key.any():
+        mask = pa.array(has_key)
+        keys = pc.replace_with_mask(keys, mask, generator.record_keys(rows.filter(mask)))
+    return keys.filter(pa.array(is_failed))

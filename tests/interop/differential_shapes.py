@@ -1,0 +1,156 @@
+"""Random kinds of table: what they hold, how they are keyed, cut up, merged and searched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+import pyarrow as pa
+
+from tests.interop.differential_rows import (
+    COLUMNS,
+    KEY_COLUMNS,
+    ORDERING_COLUMNS,
+    PARTITION_COLUMNS,
+)
+
+WRITE = "hoodie.datasource.write."
+MODEL = "org.apache.hudi.common.model."
+EVENT_TIME = f"{MODEL}DefaultHoodieRecordPayload"
+COMMIT_TIME = f"{MODEL}OverwriteWithLatestAvroPayload"
+SOFT_DELETE = "_hoodie_is_deleted"
+
+# PYHUDI_KINDS=all draws all that is there, and not just what has been compared over many seeds.
+EVERY_KIND = os.environ.get("PYHUDI_KINDS") == "all"
+PAYLOADS = (EVENT_TIME, EVENT_TIME, COMMIT_TIME)
+INDEXES: tuple[str, ...] = ("SIMPLE",)
+if EVERY_KIND:
+    MORE = ("PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload")
+    PAYLOADS += (*PAYLOADS, *(f"{MODEL}{name}" for name in MORE))
+    INDEXES += ("SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM", "BUCKET")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kind of table. ``creation`` are options of its first write, ``always`` of every one.
+
+    Where ``is_forgetful``, later writes leave ``creation`` out: the table knows it itself.
+    """
+
+    version: str
+    schema: pa.Schema
+    keys: tuple[str, ...]
+    partitions: tuple[str, ...]
+    ordering: str | None
+    creation: Mapping[str, str]
+    always: Mapping[str, str]
+    is_forgetful: bool
+
+    @property
+    def is_global(self) -> bool:
+        """Whether a key is looked for in every partition."""
+        return self.always["hoodie.index.type"].startswith("GLOBAL_")
+
+    @property
+    def has_rivals(self) -> bool:
+        """Whether a batch may hold a key twice; see known_differences.NOT_DRAWN."""
+        is_by_commit = self.creation.get(f"{WRITE}payload.class") == COMMIT_TIME
+        return self.ordering is not None and not (is_by_commit and self.version == "0.15.0")
+
+    @property
+    def is_hive_style(self) -> bool:
+        """Whether partition folders are named field=value."""
+        return self.creation.get(f"{WRITE}hive_style_partitioning") == "true"
+
+    def __str__(self) -> str:
+        columns = ", ".join(f"{f.name} {f.type}" for f in self.schema)
+        options = {**self.creation, **self.always}
+        lines = (f"  {key}={value}" for key, value in options.items())
+        forgetful = ", the first ones only for the first write" if self.is_forgetful else ""
+        return "\n".join((f"columns: {columns}", f"options{forgetful}:", *lines))
+
+
+def draw_shape(rng: Random, version: str) -> Shape:
+    """A table that real Hudi of that version can write."""
+    keys = _draw_keys(rng)
+    partitions = tuple(rng.sample(tuple(PARTITION_COLUMNS), rng.choice((0, 1, 1, 1, 2))))
+    has_ordering = version == "0.15.0" or rng.random() < 0.8
+    # See known_differences.NOT_DRAWN.
+    orderings = [name for name in ORDERING_COLUMNS if version == "0.15.0" or name != "on"]
+    ordering = rng.choice(orderings) if has_ordering else None
+    creation = _creation(rng, keys, partitions, ordering)
+    # 0.15 records no payload class in a copy-on-write table.
+    is_forgetful = version != "0.15.0" and rng.random() < 0.5
+    schema = _schema(rng, keys, partitions, ordering)
+    return Shape(version, schema, keys, partitions, ordering, creation, _always(rng), is_forgetful)
+
+
+def _draw_keys(rng: Random) -> tuple[str, ...]:
+    if rng.random() < 0.65:
+        return (rng.choice(("id", "id", "number", "line", "day", "amount")),)
+    return tuple(rng.sample(tuple(KEY_COLUMNS), rng.choice((2, 2, 3))))
+
+
+def _schema(
+    rng: Random, keys: tuple[str, ...], partitions: tuple[str, ...], ordering: str | None
+) -> pa.Schema:
+    fields = [pa.field(name, KEY_COLUMNS[name][0]) for name in keys]
+    fields += [pa.field(name, PARTITION_COLUMNS[name][0]) for name in partitions]
+    fields += [pa.field(ordering, ORDERING_COLUMNS[ordering][0])] if ordering else []
+    data = rng.sample(tuple(COLUMNS), rng.randint(1, 6))
+    fields += [pa.field(name, COLUMNS[name][0]) for name in data]
+    rng.shuffle(fields)
+    if EVERY_KIND and rng.random() < 0.3:
+        fields.append(pa.field(SOFT_DELETE, pa.bool_()))
+    return pa.schema(fields)
+
+
+def _creation(
+    rng: Random, keys: tuple[str, ...], partitions: tuple[str, ...], ordering: str | None
+) -> dict[str, str]:
+    options = {
+        "hoodie.table.name": "differential",
+        f"{WRITE}recordkey.field": ",".join(keys),
+        f"{WRITE}partitionpath.field": ",".join(partitions),
+        "hoodie.write.table.version": "6",
+        "hoodie.write.auto.upgrade": "false",
+    }
+    if len(keys) == 1 and len(partitions) > 1:
+        # 1.1 refuses the complex generator with one key column without this.
+        options["hoodie.write.complex.keygen.validation.enable"] = "false"
+        options["hoodie.write.complex.keygen.new.encoding"] = rng.choice(("true", "false"))
+    if ordering:
+        options[f"{WRITE}precombine.field"] = ordering
+        options[f"{WRITE}payload.class"] = rng.choice(PAYLOADS)
+    if partitions:
+        options[f"{WRITE}hive_style_partitioning"] = rng.choice(("true", "false"))
+        is_odd = "odd" in partitions or rng.random() < 0.3
+        options[f"{WRITE}partitionpath.urlencode"] = "true" if is_odd else "false"
+    return options
+
+
+def _always(rng: Random) -> dict[str, str]:
+    index = rng.choice(INDEXES)
+    options = {"hoodie.metadata.enable": "false", "hoodie.index.type": index}
+    if index.startswith("GLOBAL_"):
+        kind = index.removeprefix("GLOBAL_").lower()
+        moves = rng.choice(("true", "true", "false"))
+        options[f"hoodie.{kind}.index.update.partition.path"] = moves
+    if index == "BUCKET":
+        options["hoodie.bucket.index.num.buckets"] = str(rng.randint(1, 5))
+    if rng.random() < 0.3:
+        options["hoodie.parquet.small.file.limit"] = "0"
+    if rng.random() < 0.3:
+        options["hoodie.copyonwrite.insert.auto.split"] = "false"
+        options["hoodie.copyonwrite.insert.split.size"] = str(rng.randint(2, 12))
+    if rng.random() < 0.3:
+        options["hoodie.clean.commits.retained"] = "2"
+        options["hoodie.cleaner.commits.retained"] = "2"
+        options["hoodie.keep.min.commits"] = "4"
+        options["hoodie.keep.max.commits"] = "6"
+    else:
+        options["hoodie.clean.automatic"] = "false"
+        options["hoodie.archive.automatic"] = "false"
+    return options

@@ -1,0 +1,171 @@
+"""Records that cannot be written: the whole write fails, or they are saved and the rest is in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import pyhudi
+from pyhudi.actions.commit import CommitMetadata
+from pyhudi.errors import OptionError, RecordKeyError, SchemaError, UnsupportedError
+from pyhudi.schema.arrow import arrow_to_avro
+from tests.support.orders import OPTIONS, SCHEMA, orders, write
+from tests.support.tree import data_files, tree
+
+pytestmark = pytest.mark.spark
+
+NARROW = pa.schema([*SCHEMA, ("qty", pa.int32()), pa.field("unit", pa.string(), nullable=False)])
+WIDE = pa.schema([*SCHEMA, ("qty", pa.int64()), ("unit", pa.string())])
+ASKED = {"hoodie.write.schema": json.dumps(arrow_to_avro(NARROW, "orders"))}
+
+Row = tuple[str | None, str, int | None, int, str | None]
+
+
+def lines(*rows: Row) -> pa.Table:
+    """Rows as (id, part, ts, qty, unit)."""
+    ids, parts, times, counts, units = zip(*rows, strict=True)
+    columns = [ids, parts, times, ["v"] * len(rows), counts, units]
+    return pa.Table.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, WIDE, strict=True)], schema=WIDE
+    )
+
+
+GOOD = lines(("a", "x", 1, 1, "kg"), ("b", "y", 1, 2, "kg"))
+MIXED = lines(
+    ("a", "x", 2, 10, "kg"),
+    ("c", "x", 2, 2**40, "kg"),
+    (None, "x", 2, 3, "kg"),
+    ("d", "y", 2, 4, None),
+    ("", "y", 2, 2**40, "kg"),
+    ("e", "y", 2, 5, "kg"),
+)
+CAUSES = {
+    "c": "column qty holds a value that does not fit int32",
+    "d": "column unit is null and may not be",
+    None: "no record key: id null or empty",
+}
+
+
+def report_to(folder: Path) -> dict[str, str]:
+    return {"pyhudi.write.error.policy": "report", "pyhudi.write.error.path": str(folder)}
+
+
+def saved(folder: Path) -> list[dict[str, Any]]:
+    files = sorted(folder.glob("*.parquet"))
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+def quantities(table: Path) -> dict[str, int]:
+    found = pyhudi.read_table(table, columns=["id", "qty"])
+    return dict(zip(found["id"].to_pylist(), found["qty"].to_pylist(), strict=True))
+
+
+def failed_in_commit(table: Path, instant: str) -> int:
+    data = (table / ".hoodie" / f"{instant}.commit").read_bytes()
+    return sum(stat.total_write_errors for stat in CommitMetadata.from_bytes(data).write_stats)
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Path:
+    path = tmp_path / "table"
+    write(spark, path, GOOD, "insert", {**OPTIONS, **ASKED})
+    return path
+
+
+@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert"])
+def test_failed_records_are_saved_and_the_others_written(
+    spark: SparkSession, table: Path, tmp_path: Path, operation: str
+) -> None:
+    folder = tmp_path / "failed"
+    result = write(spark, table, MIXED, operation, {**OPTIONS, **ASKED, **report_to(folder)})
+    assert result.records["failed"] == 4
+    assert result.failures["saved_to"] == str(folder)
+    told = {(each["key"], each["cause"]) for each in result.failures["examples"]}
+    assert told == set(CAUSES.items())
+    rows = saved(folder)
+    assert {(row["record_key"], row["cause"]) for row in rows} == set(CAUSES.items())
+    assert {row["instant"] for row in rows} == {result.instant}
+    assert sorted(json.loads(row["row"])["qty"] for row in rows) == [3, 4, 2**40, 2**40]
+    assert quantities(table).keys() == {"a", "b", "e"}
+    assert quantities(table)["e"] == 5
+    assert result.instant is not None
+    assert failed_in_commit(table, result.instant) == 4
+
+
+@pytest.mark.parametrize("operation", ["upsert", "bulk_insert"])
+def test_without_a_report_nothing_is_written_and_all_causes_are_named(
+    spark: SparkSession, table: Path, operation: str
+) -> None:
+    before, files = tree(table), data_files(table)
+    with pytest.raises(RecordKeyError) as caught:
+        write(spark, table, MIXED, operation, {**OPTIONS, **ASKED})
+    for words in ("4 rows", "(2 rows)", "'c'", "'d'", "(none)", *CAUSES.values()):
+        assert words in str(caught.value)
+    assert data_files(table) == files
+    if operation == "upsert":
+        assert tree(table) == before
+
+
+def test_a_value_out_of_range_is_a_schema_error(spark: SparkSession, table: Path) -> None:
+    with pytest.raises(SchemaError, match=r"1 row cannot be written.*qty.*'z'"):
+        write(spark, table, lines(("z", "x", 3, 2**31, "kg")), "upsert", {**OPTIONS, **ASKED})
+
+
+def test_a_batch_of_failures_alone_is_committed_and_saved(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    before = quantities(table)
+    rows = lines((None, "x", 3, 1, "kg"))
+    for operation in ("upsert", "bulk_insert"):
+        folder = tmp_path / operation
+        result = write(spark, table, rows, operation, {**OPTIONS, **ASKED, **report_to(folder)})
+        assert (result.status, result.records["failed"]) == ("committed", 1)
+        assert [row["record_key"] for row in saved(folder)] == [None]
+        assert quantities(table) == before
+
+
+def test_a_delete_reports_rows_without_a_key(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "failed"
+    rows = lines(("a", "x", 3, 1, None), (None, "x", 3, 1, None))
+    result = write(spark, table, rows, "delete", {**OPTIONS, **report_to(folder)})
+    assert (result.records["deleted"], result.records["failed"]) == (1, 1)
+    assert quantities(table) == {"b": 2}
+
+
+def test_a_report_without_failures_saves_nothing(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "failed"
+    result = write(spark, table, GOOD, "upsert", {**OPTIONS, **ASKED, **report_to(folder)})
+    assert result.records["failed"] == 0
+    assert result.failures == {}
+    assert not folder.exists()
+
+
+def test_failures_are_saved_outside_the_table(spark: SparkSession, table: Path) -> None:
+    with pytest.raises(OptionError, match="lies in the table"):
+        write(spark, table, GOOD, "upsert", {**OPTIONS, **report_to(table / "failed")})
+    with pytest.raises(OptionError, match=r"pyhudi\.write\.error\.path"):
+        write(spark, table, GOOD, "upsert", {**OPTIONS, "pyhudi.write.error.policy": "report"})
+
+
+def test_a_sorted_bulk_insert_saves_no_failures(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    options = {**OPTIONS, **report_to(tmp_path / "failed")}
+    with pytest.raises(UnsupportedError, match="sort"):
+        write(
+            spark,
+            table,
+            orders(("a", "x", 1, "v")),
+            "bulk_insert",
+            {**options, "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"},
+        )

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from pyhudi.basefile.protobuf import bytes_field, fields_of, varint_field
+from pyhudi.errors import CorruptTableError
+
+
+@pytest.mark.parametrize("value", [0, 1, 127, 128, 300, 2**32, 2**64 - 1])
+def test_numbers_come_back(value: int) -> None:
+    (field,) = fields_of(varint_field(8000, value))
+    assert (field.number, field.value) == (8000, value)
+
+
+def test_fields_come_in_their_order_with_their_bytes() -> None:
+    fixed = b"\x1d\x01\x02\x03\x04"
+    message = bytes_field(2, b"abc") + varint_field(1, 150) + fixed + bytes_field(2, b"")
+    found = list(fields_of(message))
+    assert [field.number for field in found] == [2, 1, 3, 2]
+    assert found[0].data == b"abc"
+    assert found[1].raw == b"\x08\x96\x01"
+    assert found[2].data == b"\x01\x02\x03\x04"
+    assert b"".join(field.raw for field in found) == message
+
+
+@pytest.mark.parametrize("message", [b"\x08", b"\x08\x96", b"\x12\x05abc", b"\x0b", b"\xff" * 11])
+def test_what_is_no_message_is_refused(message: bytes) -> None:
+    with pytest.raises(CorruptTableError, match="a protocol buffer"):
+        list(fields_of(message))

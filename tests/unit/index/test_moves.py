@@ -1,0 +1,130 @@
+"""What becomes of records whose partition changed, rule by rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyhudi.config.merging import MergeLaw
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.index.moves import MoveJob, settle_new, settle_stored
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY, with_meta, with_meta_avro
+from pyhudi.write.create import create_files
+from tests.support.memory import MemoryStorage
+from tests.support.plain_write import job_on, task
+
+DATA = pa.schema(
+    {"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "a": pa.string(), "b": pa.string()}
+)
+GENERATOR = KeyGenerator(
+    record_key_fields=("id",),
+    partition_fields=("part",),
+    key_generator_class="org.apache.hudi.keygen.SimpleKeyGenerator",
+)
+EVENT_TIME = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",))
+PARTIAL = MergeRule(law=MergeLaw.PARTIAL_UPDATE, ordering_fields=("ts",))
+COMMIT_TIME = MergeRule(law=MergeLaw.COMMIT_TIME)
+
+Line = tuple[str, str, int, str | None, str | None]
+
+
+def rows(*lines: Line) -> pa.Table:
+    columns = list(zip(*lines, strict=True)) if lines else [[]] * len(DATA)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, DATA, strict=True)]
+    return pa.Table.from_arrays([arrays[0], *arrays], names=[RECORD_KEY, *DATA.names])
+
+
+def incoming(*lines: Line) -> pa.Table:
+    table = rows(*lines)
+    return table.append_column(PARTITION_PATH, table.column("part"))
+
+
+@pytest.fixture
+def storage() -> MemoryStorage:
+    return MemoryStorage()
+
+
+@pytest.fixture
+def file(storage: MemoryStorage) -> BaseFile:
+    avro = with_meta_avro(arrow_to_avro(DATA, "moves"))
+    job = job_on(storage, "20260102030405678", schema=with_meta(DATA), avro_schema=avro)
+    stored = [(f"k{n}", "old", 5, "stored", f"b{n}") for n in range(6)]
+    (stat,) = create_files(job, task(), partition="old", file_id="f-0", rows=rows(*stored))
+    found = BaseFile.of("old", (stat.path or "").rpartition("/")[2], 1)
+    assert found is not None
+    return found
+
+
+def moving(storage: MemoryStorage, rule: MergeRule, **more: Any) -> MoveJob:
+    schema = with_meta(DATA)
+    chosen = {"is_combining": True, **more}
+    return MoveJob(storage=storage, rule=rule, schema=schema, generator=GENERATOR, **chosen)
+
+
+def lines(table: pa.Table) -> list[Line]:
+    return [tuple(row.values()) for row in table.select(DATA.names).to_pylist()]  # type: ignore[misc]
+
+
+def test_a_newer_record_leaves_and_an_older_one_stays(storage, file) -> None:
+    batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 1, "x", None))
+    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    assert found.leaving.to_pylist() == ["k0"]
+    assert lines(found.inserts) == [("k0", "new", 9, "x", None)]
+    assert found.inserts.column(PARTITION_PATH).to_pylist() == ["new"]
+    assert found.updates.num_rows == 0
+
+
+def test_rows_of_the_files_own_partition_are_updates_as_ever(storage, file) -> None:
+    batch = incoming(("k2", "old", 1, "x", None), ("k0", "new", 9, "x", None))
+    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    assert lines(found.updates) == [("k2", "old", 1, "x", None)]
+    assert found.leaving.to_pylist() == ["k0"]
+
+
+def test_of_a_key_in_several_partitions_the_newest_row_counts(storage, file) -> None:
+    batch = incoming(
+        ("k0", "new", 7, "x", None),
+        ("k0", "old", 8, "y", None),
+        ("k1", "old", 7, "x", None),
+        ("k1", "new", 8, "y", None),
+    )
+    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    assert lines(found.updates) == [("k0", "old", 8, "y", None)]
+    assert found.leaving.to_pylist() == ["k1"]
+    assert lines(found.inserts) == [("k1", "new", 8, "y", None)]
+
+
+def test_without_an_ordering_every_record_moves_and_no_file_is_read(storage, file) -> None:
+    storage.files.clear()
+    found = settle_stored(moving(storage, COMMIT_TIME), file, incoming(("k0", "n", 1, "x", None)))
+    assert found.leaving.to_pylist() == ["k0"]
+    assert lines(found.inserts) == [("k0", "n", 1, "x", None)]
+
+
+def test_a_merged_row_takes_what_it_lacks_along(storage, file) -> None:
+    batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 1, "x", "late"))
+    found = settle_stored(moving(storage, PARTIAL), file, batch)
+    assert lines(found.inserts) == [("k0", "new", 9, "x", "b0")]
+    # The stored row is the newer one: its partition is that of the merged row, which replaces it.
+    assert lines(found.updates) == [("k1", "old", 5, "stored", "b1")]
+    assert sorted(found.leaving.to_pylist()) == ["k0", "k1"]
+
+
+def test_a_delete_goes_where_the_record_is(storage, file) -> None:
+    batch = incoming(("k0", "new", 9, "x", None)).append_column(
+        "_hoodie_is_deleted", pa.array([True])
+    )
+    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    assert (found.updates.num_rows, found.inserts.num_rows, len(found.leaving)) == (1, 0, 0)
+
+
+def test_of_new_keys_in_several_partitions_one_row_is_left(storage) -> None:
+    batch = incoming(("n", "p", 1, "x", None), ("n", "q", 2, "y", None), ("m", "q", 2, "", None))
+    found = settle_new(moving(storage, EVENT_TIME), batch)
+    assert lines(found) == [("n", "q", 2, "y", None), ("m", "q", 2, "", None)]
+    assert found.column(PARTITION_PATH).to_pylist() == ["q", "q"]
