@@ -33,23 +33,35 @@ BY_HUDI = {**ORC, "hoodie.datasource.write.row.writer.enable": "false"}
 NO_FRACTIONS = pa.schema([field for field in TYPES if field.name != "c_small_decimal"])
 
 
+def even(value: Any, before: int = 9999) -> Any:
+    """The value with whole seconds in what lies before a year."""
+    if isinstance(value, dict):
+        return {key: even(inner, before) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(even(inner, before) for inner in value)
+    has_fraction = hasattr(value, "microsecond") and value.year < before
+    return value.replace(microsecond=0) if has_fraction else value
+
+
+def every_type_in_orc(number: int, generation: int) -> dict[str, Any]:
+    """A row of TYPES that an ORC file can hold: no fractions of seconds before 1970."""
+    return {name: even(value, 1970) for name, value in every_type(number, generation).items()}
+
+
 def whole_seconds(number: int, generation: int) -> dict[str, Any]:
     """A row of NO_FRACTIONS: what Hudi's own writer of ORC files keeps as it is."""
-
-    def even(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: even(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return type(value)(even(inner) for inner in value)
-        return value.replace(microsecond=0) if hasattr(value, "microsecond") else value
-
-    row = {name: even(value) for name, value in every_type(number, generation).items()}
+    row = even(every_type(number, generation))
     return {name: row[name] for name in NO_FRACTIONS.names}
 
 
 ORDERS = Scenario("orc_orders", partitions=("region",), operation="bulk_insert", more=ORC)
 EVERY_TYPE = Scenario(
-    "orc_types", partitions=("region",), schema=TYPES, make=every_type, more=ORC, source="rows"
+    "orc_types",
+    partitions=("region",),
+    schema=TYPES,
+    make=every_type_in_orc,
+    more=ORC,
+    source="rows",
 )
 WHOLE_SECONDS = Scenario(
     "orc_seconds", partitions=("region",), schema=NO_FRACTIONS, make=whole_seconds, more=ORC

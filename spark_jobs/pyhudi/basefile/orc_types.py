@@ -59,7 +59,7 @@ def to_stored(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """A column as the ORC writer takes it.
 
     Raises:
-        SchemaError: an instant that Arrow could not read back.
+        SchemaError: an instant that Arrow could not read back, or Java's readers not.
     """
     wanted = stored_type(column.type)
     if column.type == wanted and not pa.types.is_nested(wanted):
@@ -69,6 +69,7 @@ def to_stored(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         stored = array.cast(kind)
         if pa.types.is_timestamp(kind):
             _refuse_far_instants(stored, name)
+            _refuse_early_fractions(stored, name)
         return stored
 
     chunks = [_converted(chunk, wanted, leaf) for chunk in column.chunks]
@@ -110,6 +111,21 @@ def _refuse_far_instants(instants: pa.Array, name: str) -> None:
         raise SchemaError(
             f"column {name} has timestamps between {low} and {high}; an ORC base file that is read "
             "again can hold those from 1677-09-22 to 2262-04-11: change them or write Parquet"
+        )
+
+
+def _refuse_early_fractions(instants: pa.Array, name: str) -> None:
+    """Refuse fractions of seconds before 1970.
+
+    Arrow's writer (pyarrow 26) gives them negative nanoseconds, at which every Java reader fails.
+    """
+    micros = instants.drop_null().cast(pa.timestamp("us", instants.type.tz)).cast(pa.int64())
+    values = micros.to_numpy()
+    count = int(((values < 0) & (values % 1_000_000 != 0)).sum())
+    if count:
+        raise SchemaError(
+            f"column {name} has {count} timestamps before 1970 with a fraction of a second, which "
+            "readers of ORC files in Java fail at: cut the fraction off or write Parquet"
         )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyhudi.config.failures import ERROR_POLICY, check_error_path
 from pyhudi.config.files import SORT_MODE
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.keygen import GLOBAL_DELETE, plain_class
 from pyhudi.config.merging import MergeLaw, default_payload
 from pyhudi.config.operations import DROP_DUPLICATES, DUPLICATE_POLICY
 from pyhudi.config.table import TableConfig, TableType
@@ -207,12 +208,15 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
         generator = infer_key_generator_class(
             config.record_key_fields, config.partition_fields, write.key_generator
         )
+    # This one makes no folders, whatever columns are named.
+    is_flat = plain_class(config.key_generator_class or "") == GLOBAL_DELETE
+    partitions = None if is_flat else partition_names(write)
     file_format = None if write.base_file_format is None else write.base_file_format.value
     pairs: tuple[tuple[str, object, object], ...] = (
         ("name", write.table_name or None, config.name),
         ("type", write.table_type.value, config.table_type.value),
         ("record key", write.record_key_fields, config.record_key_fields),
-        ("partition columns", partition_names(write), config.partition_fields),
+        ("partition columns", partitions, config.partition_fields),
         ("ordering column", write.ordering_fields, config.ordering_fields),
         ("key generator", generator, config.key_generator_class),
         ("payload class", write.merging.payload_class, config.payload_class),

@@ -77,6 +77,7 @@ def _row(i: int) -> dict[str, Any]:
     if i % 7 == 3:
         return meta
     at = dt.datetime(1969, 7, 20, 20, 17, 40, 123456, UTC) + dt.timedelta(days=97 * i)
+    at = at.replace(microsecond=0) if at.year < 1970 else at
     local = at.replace(tzinfo=None)
     point = {"x": i / 3, "at": at}
     return meta | {
@@ -90,7 +91,7 @@ def _row(i: int) -> dict[str, Any]:
         "c_binary": bytes([0, 255, i % 256]) if i % 2 else b"",
         "c_date": dt.date(1883, 11, 18) + dt.timedelta(days=100 * i),
         "c_instant": at,
-        "c_millis": at.replace(microsecond=i % 1000 * 1000),
+        "c_millis": at.replace(microsecond=i % 1000 * 1000 if at.year >= 1970 else 0),
         "c_local": local,
         "c_list": [*range(i % 4)] + [None] * (i % 2),
         "c_instants": [[at], [], None, [None, at]],
@@ -266,6 +267,20 @@ def test_an_instant_that_could_not_be_read_back_is_refused(year: int) -> None:
     rows = _rows(0, 1).drop_columns(["n"]).append_column("at", far)
     with pytest.raises(SchemaError, match="column at has timestamps between"):
         _written([rows], schema)
+
+
+def test_a_fraction_of_a_second_before_1970_is_refused() -> None:
+    """Arrow would write negative nanoseconds, at which Java's readers fail."""
+    schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC"))])
+    whole = dt.datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
+    for fraction, fails in ((0, False), (1, True)):
+        at = pa.array([whole.replace(microsecond=fraction)], schema.field("at").type)
+        rows = _rows(0, 1).drop_columns(["n"]).append_column("at", at)
+        if fails:
+            with pytest.raises(SchemaError, match="column at has 1 timestamps before 1970"):
+                _written([rows], schema)
+        else:
+            _written([rows], schema)
 
 
 def test_an_instant_of_others_that_cannot_be_read_is_named() -> None:
