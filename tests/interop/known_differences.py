@@ -17,8 +17,15 @@ NO_FRACTIONS_IN_ORC = (
     "Hudi's AvroOrcUtils takes the fractions of ORC timestamps for what comes on top of their "
     "milliseconds: rows that it rewrites are shifted, in Hudi's own tables too"
 )
+NO_UNKNOWN_DMS_DELETES_IN_11 = (
+    "Hudi 1.1.1 fails on a D row of a key that its file lacks (AWSDmsAvroPayload.getInsertValue: "
+    "No value present in Option), in its own tables"
+)
+_MERGING = "test_both_make_the_same_of_every_case_and_continue_each_other"
 
 KNOWN_DIFFERENCES: dict[str, str] = {
+    f"{_MERGING}[1.1.1-dms]": NO_UNKNOWN_DMS_DELETES_IN_11,
+    f"{_MERGING}[1.1.1-dms unordered]": NO_UNKNOWN_DMS_DELETES_IN_11,
     "test_hudi_keeps_fractions_of_seconds_in_orc_files[0.15.0]": NO_FRACTIONS_IN_ORC,
     "test_hudi_keeps_fractions_of_seconds_in_orc_files[1.1.1]": NO_FRACTIONS_IN_ORC,
     "test_hudi_reads_our_orc_files[0.15.0-orc_local]": NO_LOCAL_TIMES_IN_015,
