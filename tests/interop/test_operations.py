@@ -213,7 +213,9 @@ def test_we_go_on_after_overwrites_of_hudi(
     hudi.write(path, AFRICA, "insert_overwrite", options=OPTIONS)
     hudi.write(path, NOTHING, "delete_partition", options={**OPTIONS, TO_DELETE: "asia"})
     assert_same_rows(ours.read(path), hudi.read(path))
-    assert_same_rows(changes(path, begin=first), hudi.read(path, begin=first))
+    # 0.15 notes the meta columns in the schema of a delete_partition, and fails at its own changes.
+    if hudi.version != "0.15.0":
+        assert_same_rows(changes(path, begin=first), hudi.read(path, begin=first))
     theirs = requested(path)
     ours.write(spark, path, batch(range(20, 40), 4), "upsert", OPTIONS)
     assert_same_rows(ours.read(path), hudi.read(path))
