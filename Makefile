@@ -13,6 +13,9 @@ INSTALL := $(if $(UV),uv pip install $(if $(UV_CACHE_DIR),,--no-cache) --python 
 SF ?= 1
 PEER ?= none
 REPEAT ?= 1
+# Each has its own Spark, so two are what a small machine carries.
+WORKERS ?= 2
+TESTS := -m pytest -q -n $(WORKERS) --dist worksteal
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -27,12 +30,12 @@ demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with A
 	@$(RUN) scripts/demo.py
 
 test: java $(VENV)/test.ready  ## Run the tests
-	$(RUN) -m pytest -q
+	$(RUN) $(TESTS)
 
 # Where a prerequisite is missing setup.sh says which and exits 3; the tests then skip, or fail if CI=true.
 interop: $(VENV)/test.ready  ## Compare with Apache Hudi itself, which is fetched from Maven Central
 	@tests/interop/setup.sh || test $$? -eq 3
-	$(RUN) -m pytest -q -rsx -m interop tests/interop
+	$(RUN) $(TESTS) -rsx -m interop tests/interop
 
 check: $(VENV)/test.ready  ## Format, lint, types and layers, as in CI
 	$(RUN) -m ruff format --check .

@@ -16,6 +16,7 @@ from pyhudi.basefile.footer import FooterMetadata, read_footer
 from pyhudi.basefile.keys import KeyRecord
 from pyhudi.basefile.orc_tail import file_tail, with_user_metadata, writer_zone
 from pyhudi.basefile.orc_types import from_stored, has_wall_clocks, logical_type, to_stored
+from pyhudi.basefile.waiting import WaitingRows
 from pyhudi.errors import CorruptTableError, InvariantError, UnsupportedError
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import avro_to_arrow
@@ -27,8 +28,6 @@ BATCH_ROWS: Final = 131_072
 _WRITER_CODECS: Final = {"none": "uncompressed"}
 # Arrow's writer ends a stripe after the rows it gets at once if their encoding has so many bytes.
 _SMALLEST_STRIPE_BYTES: Final = 1
-# Bytes of file for each byte of Arrow data, until a first stripe has shown it.
-_USUAL_SHRINKAGE: Final = 0.3
 _TOO_FAR: Final = "out of range for nanosecond"
 
 
@@ -70,8 +69,7 @@ class OrcWriter:
         self._sink, self._options, self._avro_schema = sink, options, avro_schema
         self._schema = schema.remove_metadata()
         self._keys = KeyRecord(bloom, previous_bloom)
-        self._held: list[pa.Table] = []
-        self._held_rows = self._held_bytes = self._flushed_bytes = 0
+        self._waiting = WaitingRows(most_rows=options.stripe_rows, most_bytes=options.stripe_bytes)
         self._output = _HeldOutput(sink)
         self._writer = orc.ORCWriter(
             pa.PythonFile(self._output, mode="w"),
@@ -96,14 +94,12 @@ class OrcWriter:
         """Bytes the file would have if it were closed now, about."""
         if self._file_bytes is not None:
             return self._file_bytes
-        written = self._sink.tell()
-        shrinkage = written / self._flushed_bytes if self._flushed_bytes else _USUAL_SHRINKAGE
-        return int(written + self._held_bytes * shrinkage) + self._keys.text_bytes
+        return self._waiting.file_bytes(self._sink.tell()) + self._keys.text_bytes
 
     @property
     def held_bytes(self) -> int:
         """Bytes of Arrow data that wait for their stripe to be full."""
-        return self._held_bytes
+        return self._waiting.size_bytes
 
     @property
     def bytes_written(self) -> int:
@@ -130,24 +126,19 @@ class OrcWriter:
                 f"rows of the columns {table.schema.names} were given to a base file of the "
                 f"columns {self._schema.names}"
             )
-        limit = self._options.stripe_rows
         while table.num_rows:
-            part = table.slice(0, limit - self._held_rows)
+            part, table = self._waiting.split(table)
             self._keys.add(part, is_kept=is_kept)
-            self._held.append(part)
-            self._held_rows += part.num_rows
-            self._held_bytes += part.nbytes
+            self._waiting.add(part)
             self.num_rows += part.num_rows
-            table = table.slice(part.num_rows)
-            if self._held_rows >= limit or self._held_bytes >= self._options.stripe_bytes:
+            if self._waiting.is_full:
                 self.flush()
 
     def flush(self) -> None:
-        """End the stripe: write what is held, unless it is a few rows."""
-        if self._held:
-            self._write(self._held)
-            self._flushed_bytes += self._held_bytes
-            self._held, self._held_rows, self._held_bytes = [], 0, 0
+        """End the stripe: write what is held."""
+        waiting = self._waiting.take()
+        if waiting:
+            self._write(waiting)
 
     def close(self) -> None:
         """Write what is held and the footer, and close the sink."""
@@ -167,7 +158,7 @@ class OrcWriter:
         """Close the sink and leave what it holds without a footer."""
         # Else the writer would write a footer when it is garbage-collected.
         self._writer.is_open = False
-        self._held = []
+        self._waiting.take()
         self._sink.close()
 
     def _write(self, tables: Sequence[pa.Table]) -> None:

@@ -18,6 +18,7 @@ from pyhudi.basefile.encoding import (
 )
 from pyhudi.basefile.footer import FooterMetadata, read_footer
 from pyhudi.basefile.keys import KeyRecord
+from pyhudi.basefile.waiting import WaitingRows
 from pyhudi.errors import CorruptTableError, InvariantError
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.metafields import RECORD_KEY
@@ -31,8 +32,6 @@ _LEVELLED: Final = ("zstd", "gzip")
 _STREAM_BUFFER_BYTES: Final = 1 << 20
 # Indices into a dictionary that fills its page take at most 20 bits, plain texts far more.
 _DICTIONARY_VALUE_BYTES: Final = 3
-# Bytes of file for each byte of Arrow data, until a first row group has shown it.
-_USUAL_SHRINKAGE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +79,9 @@ class ParquetWriter:
         self._sink, self._options, self._avro_schema = sink, options, avro_schema
         self._schema = schema.remove_metadata()
         self._keys = KeyRecord(bloom, previous_bloom)
-        self._held: list[pa.Table] = []
-        self._held_rows = self._held_bytes = self._flushed_bytes = 0
+        self._waiting = WaitingRows(
+            most_rows=options.row_group_rows, most_bytes=options.row_group_bytes
+        )
         self._writer: pq.ParquetWriter | None = None
         self._file_bytes: int | None = None
         self.num_rows = 0
@@ -100,14 +100,12 @@ class ParquetWriter:
         """Bytes the file would have if it were closed now, about."""
         if self._file_bytes is not None:
             return self._file_bytes
-        written = self._sink.tell()
-        shrinkage = written / self._flushed_bytes if self._flushed_bytes else _USUAL_SHRINKAGE
-        return int(written + self._held_bytes * shrinkage) + self._keys.text_bytes
+        return self._waiting.file_bytes(self._sink.tell()) + self._keys.text_bytes
 
     @property
     def held_bytes(self) -> int:
         """Bytes of Arrow data that wait for their row group to be full."""
-        return self._held_bytes
+        return self._waiting.size_bytes
 
     @property
     def bytes_written(self) -> int:
@@ -133,28 +131,27 @@ class ParquetWriter:
                 f"rows of the columns {table.schema.names} were given to a base file of the "
                 f"columns {self._schema.names}"
             )
-        limit = self._options.row_group_rows
         while table.num_rows:
-            room = limit - self._held_rows
-            self._hold(table.slice(0, room), is_kept=is_kept)
-            table = table.slice(room)
-            if self._held_rows >= limit or self._held_bytes >= self._options.row_group_bytes:
+            part, table = self._waiting.split(table)
+            self._keys.add(part, is_kept=is_kept)
+            self._waiting.add(part)
+            self.num_rows += part.num_rows
+            if self._waiting.is_full:
                 self.flush()
 
     def flush(self) -> None:
         """End the row group: write what is held."""
-        if not self._held:
+        waiting = self._waiting.take()
+        if not waiting:
             return
-        writer = self._writer or self._open(self._held)
+        writer = self._writer or self._open(waiting)
         columns = [
-            joined([table.column(position) for table in self._held], field.type)
+            joined([table.column(position) for table in waiting], field.type)
             for position, field in enumerate(writer.schema)
         ]
         table = pa.Table.from_arrays(columns, schema=writer.schema)
         # A second dictionary within a column chunk would make the writer fall back to plain text.
         writer.write_table(table.unify_dictionaries(), row_group_size=table.num_rows)
-        self._flushed_bytes += self._held_bytes
-        self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def close(self) -> None:
         """Write what is held and the footer, and close the sink."""
@@ -173,15 +170,8 @@ class ParquetWriter:
         if self._writer is not None:
             # Else the writer would write a footer when it is garbage-collected.
             self._writer.is_open = False
-        self._held = []
+        self._waiting.take()
         self._sink.close()
-
-    def _hold(self, table: pa.Table, *, is_kept: bool) -> None:
-        self._keys.add(table, is_kept=is_kept)
-        self._held.append(table)
-        self._held_rows += table.num_rows
-        self._held_bytes += table.nbytes
-        self.num_rows += table.num_rows
 
     def _open(self, first: Sequence[pa.Table]) -> pq.ParquetWriter:
         options = self._options

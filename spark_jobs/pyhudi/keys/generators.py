@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -173,6 +175,22 @@ class KeyGenerator:
             hive_style=self.hive_style,
             url_encode=self.url_encode,
         )
+
+    def keyless(self, batch: pa.RecordBatch | pa.Table) -> npt.NDArray[np.bool_]:
+        """Rows without a record key: all of its fields are null or empty.
+
+        Shapes: one entry a row.
+        """
+        missing = np.full(batch.num_rows, not self.generates_keys)
+        for name in self.record_key_fields:
+            column = _column(batch, name, _RECORD_KEY)
+            if pa.types.is_dictionary(column.type):
+                column = column.dictionary_decode()
+            is_missing = column.is_null()
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                is_missing = pc.fill_null(pc.equal(column, ""), fill_value=True)
+            missing &= is_missing.to_numpy(zero_copy_only=False)
+        return missing
 
     def pathless(self, batch: pa.RecordBatch | pa.Table) -> dict[str, pa.BooleanArray]:
         """Rows without a partition path, by the field to blame: texts that should be dates.

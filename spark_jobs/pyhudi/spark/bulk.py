@@ -58,12 +58,13 @@ def bulk_insert(
     """
     if config.sort_mode is BulkInsertSortMode.NONE:
         written = rows.map_batches(_write_unsorted(keying, job, save_to), _RESULT_SCHEMA)
+        found = written.collect()
     else:
         keyed = rows.map_batches(_key(keying), _keyed_schema(keying))
         ordered = _sorted(keyed, config, is_combining=job.combine_batch)
         written = map_in_arrow(ordered, _write_keyed(keying, job), _RESULT_SCHEMA)
-    with _ranges_joined(written.sparkSession, job.max_file_size_bytes):
-        found = written.collect()
+        with _ranges_joined(written.sparkSession, job.max_file_size_bytes):
+            found = written.collect()
     report = told(row.problem for row in found if row.problem is not None)
     report.refuse_unless(is_saving=keying.failures.is_saving)
     stats = [WriteStat.from_json(json.loads(row.stat)) for row in found if row.stat is not None]

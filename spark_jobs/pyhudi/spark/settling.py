@@ -24,8 +24,16 @@ from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import PARTITION_PATH
 from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
-from pyhudi.spark.batch.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch, to_bytes
-from pyhudi.spark.batch.staging import PIECE_BYTES, StagedBatch, split_by, split_by_path
+from pyhudi.spark.batch.pieces import (
+    KEY_SCHEMA,
+    buffers,
+    from_bytes,
+    one_by_one,
+    one_row,
+    sliced,
+    to_bytes,
+)
+from pyhudi.spark.batch.staging import StagedBatch, split_by, split_by_path
 from pyhudi.spark.tagging import HIT_SCHEMA, TaggedBatch, positions_of, with_hits
 
 NO_FILE = -1
@@ -154,14 +162,14 @@ def _spread_keys(count: int) -> BatchFunction:
                 groups = (key_hash(keys.column(0)) % np.uint64(count)).astype(np.int64)
                 for group, positions in split_by(groups):
                     values = [
-                        [salts[group]],
-                        [group],
-                        [batch.column("piece_id")[number].as_py()],
-                        [batch.column("partition_path")[number].as_py()],
-                        [to_bytes(keys.take(pa.array(positions)))],
-                        [positions.astype(np.int32).tobytes()],
+                        salts[group],
+                        group,
+                        batch.column("piece_id")[number].as_py(),
+                        batch.column("partition_path")[number].as_py(),
+                        to_bytes(keys.take(pa.array(positions))),
+                        positions.astype(np.int32).tobytes(),
                     ]
-                    yield _row(values, _KEYS_SCHEMA)
+                    yield one_row(values, _KEYS_SCHEMA)
 
     return spread
 
@@ -182,7 +190,7 @@ def _contest(first_group: int) -> BatchFunction:
             chosen = positions[is_contested[start : start + len(positions)]]
             start += len(positions)
             if len(chosen):
-                yield _row([[piece], [group], [len(chosen)], [chosen.tobytes()]], HIT_SCHEMA)
+                yield one_row([piece, group, len(chosen), chosen.tobytes()], HIT_SCHEMA)
 
     return contest
 
@@ -205,19 +213,17 @@ def _send(tasks: Mapping[int, int], schema: pa.Schema, count_files: int) -> Batc
     salts = partition_salts(len(tasks))
 
     def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in range(batch.num_rows):
-                piece = batch.slice(number, 1)
-                rows = from_bytes(buffers(piece.column("rows"))[0], schema)
-                for file, positions in _places(piece, rows.num_rows, tasks, count_files):
-                    values = [
-                        [salts[tasks[file]]],
-                        [tasks[file]],
-                        [piece.column("piece_id")[0].as_py()],
-                        [piece.column("partition_path")[0].as_py()],
-                        [to_bytes(rows.take(pa.array(positions)))],
-                    ]
-                    yield _row(values, _ROWS_SCHEMA)
+        for piece in one_by_one(batches):
+            rows = from_bytes(buffers(piece.column("rows"))[0], schema)
+            for file, positions in _places(piece, rows.num_rows, tasks, count_files):
+                values = [
+                    salts[tasks[file]],
+                    tasks[file],
+                    piece.column("piece_id")[0].as_py(),
+                    piece.column("partition_path")[0].as_py(),
+                    to_bytes(rows.take(pa.array(positions))),
+                ]
+                yield one_row(values, _ROWS_SCHEMA)
 
     return send
 
@@ -261,8 +267,7 @@ def _settle(
             count = len(leaving) if part is None else part.num_rows
             data = None if part is None else to_bytes(part)
             gone = to_bytes(pa.record_batch([leaving], schema=KEY_SCHEMA)) if part is None else None
-            values = [[first + number], [file], [path], [count], [data], [gone]]
-            yield _row(values, SETTLED_SCHEMA)
+            yield one_row([first + number, file, path, count, data, gone], SETTLED_SCHEMA)
 
     return settle_group
 
@@ -278,19 +283,13 @@ def _outcome(
         inserts = settled.inserts
         if len(settled.leaving):
             yield number, file.partition, None, settled.leaving
-        for part in _pieces(settled.updates):
+        for part in sliced(settled.updates):
             yield number, file.partition, part, nothing
     if inserts.num_rows:
         paths = inserts.column(PARTITION_PATH).combine_chunks()
         for path, part in split_by_path(inserts.drop_columns([PARTITION_PATH]), paths):
-            for piece in _pieces(part):
+            for piece in sliced(part):
                 yield NO_FILE, path, piece, nothing
-
-
-def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
-    step = max(1, rows.num_rows * PIECE_BYTES // max(1, rows.nbytes))
-    for start in range(0, rows.num_rows, step):
-        yield rows.slice(start, step)
 
 
 def _with_path(rows: pa.RecordBatch, path: str) -> pa.Table:
@@ -300,8 +299,3 @@ def _with_path(rows: pa.RecordBatch, path: str) -> pa.Table:
 
 def _values(table: pa.Table, name: str) -> list[pa.Buffer]:
     return [value for chunk in table.column(name).chunks for value in buffers(chunk)]
-
-
-def _row(values: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [pa.array(v, f.type) for v, f in zip(values, schema, strict=True)]
-    return record_batch(columns, schema)

@@ -26,6 +26,8 @@ from pyhudi.spark.batch.pieces import (
     KEY_SCHEMA,
     buffers,
     from_bytes,
+    one_by_one,
+    one_row,
     record_batch,
     this_task,
     to_bytes,
@@ -155,9 +157,8 @@ def stat_batch(stats: Sequence[WriteStat]) -> pa.RecordBatch:
 
 def _route(routing: Routing) -> BatchFunction:
     def route(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in range(batch.num_rows):
-                yield from _route_piece(routing, batch.slice(number, 1))
+        for piece in one_by_one(batches):
+            yield from _route_piece(routing, piece)
 
     return route
 
@@ -186,9 +187,8 @@ def _route_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordB
 
 def _route_settled(routing: Routing) -> BatchFunction:
     def route(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in range(batch.num_rows):
-                yield from _route_settled_piece(routing, batch.slice(number, 1))
+        for piece in one_by_one(batches):
+            yield from _route_settled_piece(routing, piece)
 
     return route
 
@@ -209,16 +209,7 @@ def _route_settled_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa
 def _routed(
     routing: Routing, bucket: int, piece_id: int, rows: bytes | None, leaving: bytes | None
 ) -> pa.RecordBatch:
-    return record_batch(
-        [
-            pa.array([routing.salts[bucket]], pa.int32()),
-            pa.array([bucket], pa.int32()),
-            pa.array([piece_id], pa.int64()),
-            pa.array([rows], pa.binary()),
-            pa.array([leaving], pa.binary()),
-        ],
-        ROUTED_SCHEMA,
-    )
+    return one_row([routing.salts[bucket], bucket, piece_id, rows, leaving], ROUTED_SCHEMA)
 
 
 def _write(buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema) -> BatchFunction:

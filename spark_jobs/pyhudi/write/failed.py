@@ -77,7 +77,7 @@ def find_failed(
     """
     codes = np.full(rows.num_rows, -1, dtype=np.int32)
     causes: list[str] = []
-    no_key = _keyless(rows, generator)
+    no_key = generator.keyless(rows)
     for cause, mask in _causes(rows, no_key, generator, schema, ordering_fields):
         codes[(codes < 0) & mask] = len(causes)
         causes.append(cause)
@@ -154,34 +154,6 @@ def _causes(
 
 def _flags(column: pa.Array | pa.ChunkedArray) -> Mask:
     return np.array(column, dtype=bool)
-
-
-def _keyless(rows: pa.Table, generator: KeyGenerator) -> Mask:
-    """The rows all of whose key fields are null or empty."""
-    missing = np.full(rows.num_rows, bool(generator.record_key_fields))
-    for name in generator.record_key_fields:
-        column = _field(rows, name)
-        if column is None:
-            return np.zeros(rows.num_rows, dtype=bool)
-        is_missing = column.is_null()
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            is_missing = pc.fill_null(pc.equal(column, ""), fill_value=True)
-        missing &= is_missing.to_numpy(zero_copy_only=False)
-    return missing
-
-
-def _field(rows: pa.Table, name: str) -> pa.Array | None:
-    top, *inner = [name] if name in rows.schema.names else name.split(".")
-    if top not in rows.schema.names:
-        return None
-    column = rows.column(top).combine_chunks()
-    for part in inner:
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
-            return None
-        column = pc.struct_field(column, part)
-    return column
 
 
 def _keys(rows: pa.Table, generator: KeyGenerator, is_failed: Mask, no_key: Mask) -> pa.StringArray:

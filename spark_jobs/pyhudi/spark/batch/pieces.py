@@ -17,6 +17,8 @@ from pyhudi.write.job import TaskIdentity
 
 KEY_FIELD = pa.field(RECORD_KEY, pa.string(), nullable=False)
 KEY_SCHEMA = pa.schema([KEY_FIELD])
+# The JVM holds pieces as single byte arrays, and many large ones fragment its heap.
+PIECE_BYTES = 2 << 20
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -68,6 +70,26 @@ def rechunk(batches: Iterator[pa.RecordBatch], *, rows: int, size_bytes: int) ->
             held, held_rows, held_bytes = [], 0, 0
     if held:
         yield pa.Table.from_batches(held)
+
+
+def one_by_one(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The pieces of some batches, each as a batch of one row."""
+    for batch in batches:
+        for number in range(batch.num_rows):
+            yield batch.slice(number, 1)
+
+
+def sliced(rows: pa.Table) -> Iterator[pa.Table]:
+    """Rows in parts that take about ``PIECE_BYTES`` at most."""
+    step = max(1, rows.num_rows * PIECE_BYTES // max(1, rows.nbytes))
+    for start in range(0, rows.num_rows, step):
+        yield rows.slice(start, step)
+
+
+def one_row(values: Sequence[object], schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of one row with these values."""
+    columns = [pa.array([v], f.type) for v, f in zip(values, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def this_task() -> TaskIdentity:

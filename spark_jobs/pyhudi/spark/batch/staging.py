@@ -6,7 +6,7 @@ The source is read once: a second reading could give other rows than those that 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,13 +26,18 @@ from pyhudi.merge.ordering import ordering_columns
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.spark.batch.failed import FailedRecords, FailureReport, Failures
-from pyhudi.spark.batch.pieces import keyed_schema, rechunk, record_batch, this_task, to_bytes
+from pyhudi.spark.batch.pieces import (
+    keyed_schema,
+    one_row,
+    rechunk,
+    sliced,
+    this_task,
+    to_bytes,
+)
 from pyhudi.spark.batch.source import Rows
 
 CHUNK_ROWS = 262_144
 CHUNK_BYTES = 32 << 20
-# The JVM holds pieces as single byte arrays, and many large ones fragment its heap.
-PIECE_BYTES = 2 << 20
 _TASK_SHIFT = 32
 
 PIECE_SCHEMA = pa.schema(
@@ -195,20 +200,14 @@ def _cut(
     keyed = keyed_batches(batches, keying, failed, rows=CHUNK_ROWS, size_bytes=CHUNK_BYTES)
     for rows, paths in keyed:
         for path, part in split_by_path(rows, paths):
-            for piece in _sliced(part):
+            for piece in sliced(part):
                 yield _piece(path, piece_id, piece)
                 piece_id += 1
         for records in failed.take():
-            for piece in _sliced(records):
+            for piece in sliced(records):
                 yield _message(FailureReport.of(piece).to_text(), to_bytes(piece))
     if failed.is_fatal:
         yield _message(failed.report.to_text())
-
-
-def _sliced(rows: pa.Table) -> Iterator[pa.Table]:
-    step = max(1, rows.num_rows * PIECE_BYTES // max(1, rows.nbytes))
-    for start in range(0, rows.num_rows, step):
-        yield rows.slice(start, step)
 
 
 def keyed_batches(
@@ -257,29 +256,24 @@ def _piece(path: str, piece_id: int, rows: pa.Table) -> pa.RecordBatch:
     keys = rows.column(RECORD_KEY)
     bounds = pc.min_max(keys).as_py()
     data = to_bytes(rows)
-    values: list[Sequence[object]] = [
-        [path],
-        [piece_id],
-        [rows.num_rows],
-        [len(data)],
-        [bounds["min"]],
-        [bounds["max"]],
-        [to_bytes(rows.select([RECORD_KEY]))],
-        [data],
-        [None],
+    values = [
+        path,
+        piece_id,
+        rows.num_rows,
+        len(data),
+        bounds["min"],
+        bounds["max"],
+        to_bytes(rows.select([RECORD_KEY])),
+        data,
+        None,
     ]
-    return _one_row(values)
+    return one_row(values, PIECE_SCHEMA)
 
 
 def _message(problem: str, rows: bytes | None = None) -> pa.RecordBatch:
     """A row that is no piece: what a task has to say, and failed records to save."""
-    nothing: list[Sequence[object]] = [[None]] * (len(PIECE_SCHEMA) - 2)
-    return _one_row([*nothing, [rows], [problem]])
-
-
-def _one_row(values: Iterable[Sequence[object]]) -> pa.RecordBatch:
-    columns = [pa.array(v, f.type) for v, f in zip(values, PIECE_SCHEMA, strict=True)]
-    return record_batch(columns, PIECE_SCHEMA)
+    nothing = [None] * (len(PIECE_SCHEMA) - 2)
+    return one_row([*nothing, rows, problem], PIECE_SCHEMA)
 
 
 def _check_ordering(column: pa.ChunkedArray, name: str) -> None:
