@@ -38,6 +38,29 @@ def test_files_with_odd_names_are_read_by_the_tasks(spark: SparkSession, tmp_pat
     assert len(rows_of(tmp_path / "table")) == 6
 
 
+def test_dates_of_the_julian_calendar_are_left_to_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark moves them to the calendar of today; Arrow would read another day."""
+    rebase = "spark.sql.parquet.datetimeRebaseModeInWrite"
+    spark.conf.set(rebase, "LEGACY")
+    try:
+        dates = spark.sql("select 1 as id, date'1500-02-20' as day")
+        dates.coalesce(1).write.parquet(str(tmp_path / "julian"))
+    finally:
+        spark.conf.unset(rebase)
+    frame = spark.read.parquet(str(tmp_path / "julian"))
+    assert isinstance(rows_of_frame(frame), FrameRows)
+    keys = {
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.table.name": "julian",
+    }
+    pyhudi.spark.write(frame, tmp_path / "table", options=keys)
+    [written] = pyhudi.spark.read(spark, tmp_path / "table").select("day").collect()
+    assert str(written.day) == "1500-02-20"
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+import numpy as np
+
 from pyhudi.errors import OptionError, UnsupportedError
 
 DAY_MILLIS: Final = 86_400_000
@@ -31,6 +33,7 @@ TWO_DIGITS: Final = 2
 FULL_TEXT_WIDTH: Final = 4
 TEXT_WIDTH: Final = 3
 
+_EPOCH_YEAR: Final = 1970
 _LETTERS: Final = "GCxywYeEDMdaKhHkmsSzZ"
 _FINEST: Final = {"S": 1, "s": 1000, "m": 60_000, **dict.fromkeys("aKhHk", HOUR_MILLIS)}
 
@@ -164,31 +167,17 @@ def spell_date(
 
 def civil_of_days(days: int) -> tuple[int, int, int]:
     """Year, month and day of a number of days since 1970, in any year."""
-    # Years that begin in March put the leap day at their end; 719468 days lie before 1970.
-    era, day_of_era = divmod(days + 719_468, 146_097)
-    year_of_era = (
-        day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096
-    ) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    march_month = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * march_month + 2) // 5 + 1
-    month = march_month + 3 if march_month < 10 else march_month - 9
-    return year_of_era + era * 400 + (month <= 2), month, day
+    date = np.datetime64(days, "D")
+    month = date.astype("datetime64[M]")
+    months = int(month.astype(np.int64))
+    day = int((date - month.astype("datetime64[D]")).astype(np.int64)) + 1
+    return _EPOCH_YEAR + months // 12, months % 12 + 1, day
 
 
 def days_of_civil(year: int, month: int, day: int) -> int:
     """Days since 1970 of a date, in any year."""
-    march_year = year - (month <= 2)
-    era, year_of_era = divmod(march_year, 400)
-    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
-    return (
-        era * 146_097
-        + year_of_era * 365
-        + year_of_era // 4
-        - year_of_era // 100
-        + day_of_year
-        - 719_468
-    )
+    months = np.datetime64((year - _EPOCH_YEAR) * 12 + month - 1, "M")
+    return int(months.astype("datetime64[D]").astype(np.int64)) + day - 1
 
 
 def weekday_of_days(days: int) -> int:

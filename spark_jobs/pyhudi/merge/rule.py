@@ -6,7 +6,7 @@ function knows a file, so writers, readers of logs and indexes that move records
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -179,24 +179,18 @@ class MergeRule:
         return choose_rows(after, joined, is_base_deleted)
 
     def _without_defaults(self, stored: pa.Table, incoming: pa.Table) -> pa.Table:
-        columns = []
-        for name, column in zip(incoming.schema.names, incoming.columns, strict=True):
-            if name in META_FIELDS:
-                columns.append(column)
-                continue
-            below = _like(stored.column(name), column)
-            if name in self.defaults:
-                default = pa.scalar(self.defaults[name], column.type)
-                is_set = pc.fill_null(pc.not_equal(column, default), fill_value=True)
-                flags = one_array(is_set).to_numpy(zero_copy_only=False)
-                columns.append(choose(column, below, flags))
-            else:
-                columns.append(filled(column, below))
-        return pa.Table.from_arrays(columns, schema=incoming.schema)
+        def set_or_stored(name: str, below: Column, column: Column) -> Column:
+            if name not in self.defaults:
+                return filled(column, below)
+            default = pa.scalar(self.defaults[name], column.type)
+            is_set = pc.fill_null(pc.not_equal(column, default), fill_value=True)
+            return choose(column, below, one_array(is_set).to_numpy(zero_copy_only=False))
+
+        return _by_column(stored, incoming, set_or_stored)
 
     def _by_merger(self, stored: pa.Table, incoming: pa.Table) -> Merged:
         newer = with_soft_deletes(incoming)
-        older = with_soft_deletes(_aligned(stored, incoming))
+        older = with_soft_deletes(_by_column(stored, incoming, lambda _name, below, _: below))
         rows, is_kept = run_merger(self.merger or "", older, newer)
         deleted = self.deleted(rows)
         is_deleted = np.zeros(rows.num_rows, dtype=bool) if deleted is None else deleted
@@ -228,21 +222,23 @@ def _folded(rows: pa.Table, keys: Column, step: Step) -> pa.Table:
 
 
 def _joined(older: pa.Table, newer: pa.Table, older_first: Flags) -> pa.Table:
-    """Each row with the values that it lacks taken from the other; meta columns of the newer."""
-    columns = []
-    for name, column in zip(newer.schema.names, newer.columns, strict=True):
-        if name in META_FIELDS:
-            columns.append(column)
-            continue
-        other = _like(older.column(name), column)
-        columns.append(choose(filled(other, column), filled(column, other), older_first))
-    return pa.Table.from_arrays(columns, schema=newer.schema)
+    """Each row with the values that it lacks taken from the other."""
+
+    def join(_name: str, below: Column, column: Column) -> Column:
+        return choose(filled(below, column), filled(column, below), older_first)
+
+    return _by_column(older, newer, join)
 
 
-def _aligned(stored: pa.Table, incoming: pa.Table) -> pa.Table:
-    """The stored rows in the columns and types of the incoming ones, meta columns of these."""
+def _by_column(
+    stored: pa.Table, incoming: pa.Table, join: Callable[[str, Column, Column], Column]
+) -> pa.Table:
+    """Rows whose columns ``join`` makes of a name, the stored and the incoming values.
+
+    Stored values come in the type of the incoming ones; meta columns are the incoming ones.
+    """
     columns = [
-        column if name in META_FIELDS else _like(stored.column(name), column)
+        column if name in META_FIELDS else join(name, _like(stored.column(name), column), column)
         for name, column in zip(incoming.schema.names, incoming.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=incoming.schema)

@@ -26,6 +26,8 @@ from pyhudi.spark.batch.scan import scanned_files
 
 _BATCH_ROWS = 65_536
 _SPLIT_BYTES = 128 << 20
+# Spark wrote dates before 1582 into such a file as of the Julian calendar, and rebases them.
+_LEGACY_CALENDARS = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _log = logging.getLogger(__name__)
 
 
@@ -177,7 +179,7 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | No
     """The files as Parquet that tasks read themselves; None when Spark must read them.
 
     Spark must where it would do more than read: find partition columns in folder names, merge
-    schemas, or turn types that Arrow reads otherwise.
+    schemas, or turn types and calendars that Arrow reads otherwise.
     """
     if any("=" in os.path.dirname(path) for path in paths):
         return None
@@ -196,6 +198,8 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | No
     if schema is None:
         raise SourceError("the source has no files")
     if any(_is_read_otherwise(kind) for kind in schema.types):
+        return None
+    if any(_LEGACY_CALENDARS & (footer.metadata or {}).keys() for _, footer in footers):
         return None
     schema = pa.schema([_nullable(field) for field in schema])
     splits = _splits(footers, _split_bytes(spark, footers))
