@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
 	&& echo "$$p" && break; done)
 # Nothing is written outside this folder, so a cache is used only where one is named.
-INSTALL := $(if $(UV),uv pip install $(if $(UV_CACHE_DIR),,--no-cache) --python $(RUN),\
+INSTALL := $(if $(UV),uv pip install --compile-bytecode $(if $(UV_CACHE_DIR),,--no-cache) --python $(RUN),\
 	$(RUN) -m pip install $(if $(PIP_CACHE_DIR),,--no-cache-dir))
 SF ?= 1
 PEER ?= none

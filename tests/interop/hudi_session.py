@@ -24,6 +24,9 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %p %c{{1}}: %m%n
 """
 
+# Tests are over before what an optimising compiler and parallel collectors cost has paid off.
+SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 def spark_settings(version: str, scratch: Path, memory: str) -> dict[str, str]:
     """What the session needs so that Hudi behaves in local mode."""
@@ -31,7 +34,7 @@ def spark_settings(version: str, scratch: Path, memory: str) -> dict[str, str]:
     log4j.write_text(LOG4J.format(level=os.environ.get("PYHUDI_ORACLE_LOG", "error")))
     java = (
         f"-Duser.timezone=UTC -Dlog4j2.configurationFile={log4j} -Dderby.system.home={scratch} "
-        "-Djol.skipHotspotSAAttach=true -Djdk.attach.allowAttachSelf=true"
+        f"-Djol.skipHotspotSAAttach=true -Djdk.attach.allowAttachSelf=true {SHORT_LIVED_JVM}"
     )
     return {
         # As spark.jars the bundle would sit in a child class loader, where Avro's reflection finds
@@ -47,6 +50,8 @@ def spark_settings(version: str, scratch: Path, memory: str) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # Rows are few, and Java code is generated and compiled for every query.
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),

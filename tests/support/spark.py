@@ -15,6 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
+# Tests are over before what an optimising compiler and parallel collectors cost has paid off.
+SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def prepare_environment() -> None:
@@ -42,7 +44,7 @@ def shared_session() -> SparkSession:
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={scratch}",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={scratch} {SHORT_LIVED_JVM}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",

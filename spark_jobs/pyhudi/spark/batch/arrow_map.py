@@ -46,7 +46,7 @@ def map_in_arrow(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -
     Source: PandasMapOpsMixin.mapInArrow, Spark 3.5 and 4.2.
     """
     mapped = UserDefinedFunction(
-        _with_jemalloc(function),
+        _at_work(function),
         returnType=from_arrow_schema(schema, prefer_timestamp_ntz=True),
         evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
     )
@@ -58,16 +58,22 @@ def map_in_arrow(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -
     return DataFrame(java, frame.sparkSession)
 
 
-def _with_jemalloc(function: BatchFunction) -> BatchFunction:
-    """The function with Arrow's memory from jemalloc, where the installation has it.
+def _at_work(function: BatchFunction) -> BatchFunction:
+    """The function as it runs in a worker.
 
-    With Arrow's own choice, mimalloc, rewriting a base file takes a quarter more (pyarrow 26).
+    Its memory comes from jemalloc where the installation has it: with Arrow's own choice, mimalloc,
+    rewriting a base file takes a quarter more (pyarrow 26). Its input is read to the end, whether
+    it asks for that or not: Spark's worker ends itself when input is left over, and the next task
+    waits for a new one to import everything.
+    Source: main in worker.py (END_OF_STREAM), Spark 3.5 and 4.2.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if _CHOSEN_POOL not in os.environ and "jemalloc" in pa.supported_memory_backends():
             pa.set_memory_pool(pa.jemalloc_memory_pool())
         yield from function(batches)
+        for _ in batches:
+            pass
 
     return run
 

@@ -1,0 +1,44 @@
+"""Spark's Python workers live on from task to task; a new one imports everything again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from pyhudi.spark.batch.arrow_map import map_in_arrow
+from pyhudi.spark.batch.source import ParquetRows, Rows, rows_of_frame
+
+pytestmark = pytest.mark.spark
+
+_PID = pa.schema([pa.field("pid", pa.int64())])
+_TIMES = 6
+
+
+def _pid(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array([os.getpid()], pa.int64())], schema=_PID)
+
+
+def _pids(rows: Rows) -> set[int]:
+    return {rows.map_batches(_pid, _PID).collect()[0].pid for _ in range(_TIMES)}
+
+
+def test_a_task_that_reads_files_itself_leaves_its_worker_alive(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """It has no use for the rows that Spark hands to it."""
+    pq.write_table(pa.table({"n": [1, 2, 3]}), tmp_path / "source.parquet")
+    rows = rows_of_frame(spark.read.parquet(str(tmp_path / "source.parquet")))
+    assert isinstance(rows, ParquetRows)
+    assert len(_pids(rows)) < _TIMES
+
+
+def test_a_task_that_leaves_rows_unread_leaves_its_worker_alive(spark: SparkSession) -> None:
+    numbers = spark.range(0, 100_000, 1, numPartitions=1)
+    found = {map_in_arrow(numbers, _pid, _PID).collect()[0].pid for _ in range(_TIMES)}
+    assert len(found) < _TIMES
