@@ -44,7 +44,9 @@ def shared_session() -> SparkSession:
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={scratch} {SHORT_LIVED_JVM}",
+        "spark.driver.extraJavaOptions": (
+            f"-Duser.timezone=UTC -Dderby.system.home={scratch} {SHORT_LIVED_JVM}"
+        ),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
