@@ -12,6 +12,7 @@ import pyhudi
 from pyhudi.errors import OptionError, TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_of
 from pyhudi.index.bucket import BucketHash
+from pyhudi.spark.batch import hits
 from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
 from tests.support.spark import spark  # noqa: F401 - a fixture
 
@@ -70,6 +71,25 @@ def test_a_global_index_moves_records_to_the_partition_of_their_newest_row(
     keys = orders(("k0000", "p7", 0, ""), ("k0005", "p2", 0, "")).select(["id", "part"])
     assert write(spark, table, keys, "delete", index(name)).records["deleted"] == 2
     assert rows_of(table) == [row for row in MOVED if row[0] not in ("k0000", "k0005")]
+
+
+@pytest.mark.parametrize("name", ["SIMPLE", "GLOBAL_SIMPLE"])
+def test_positions_that_are_too_many_for_the_driver_stay_with_spark(
+    name: str,
+    spark: SparkSession,  # noqa: F811 - the fixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows move, meet, are updated and inserted as they are with positions at hand."""
+    tables = tmp_path / "few" / "t", tmp_path / "many" / "t"
+    for table in tables:
+        table.parent.mkdir()
+        write(spark, table, FIRST, "insert", index(name))
+        write(spark, table, BATCH, "upsert", index(name))
+        monkeypatch.setattr(hits, "MOST_ROWS_AT_HAND", 0)
+    few, many_positions = map(rows_of, tables)
+    assert few == many_positions
+    assert (few == MOVED) == (name == "GLOBAL_SIMPLE")
 
 
 def test_records_stay_where_they_are_when_they_are_not_to_move(

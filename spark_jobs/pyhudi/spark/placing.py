@@ -49,7 +49,7 @@ class Places:
 
     def release(self) -> None:
         """Let Spark drop what it keeps."""
-        self.tagged.release()
+        self.tagged.hits.release()
         if self.settled is not None:
             self.settled.release()
 

@@ -24,6 +24,7 @@ from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import PARTITION_PATH
 from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
+from pyhudi.spark.batch.hits import HIT_SCHEMA, gather, map_pieces, positions_of
 from pyhudi.spark.batch.pieces import (
     KEY_SCHEMA,
     buffers,
@@ -34,7 +35,7 @@ from pyhudi.spark.batch.pieces import (
     to_bytes,
 )
 from pyhudi.spark.batch.staging import StagedBatch, split_by, split_by_path
-from pyhudi.spark.tagging import HIT_SCHEMA, TaggedBatch, positions_of, with_hits
+from pyhudi.spark.tagging import TaggedBatch
 
 NO_FILE = -1
 _MEETING_ROWS = 500_000
@@ -101,21 +102,18 @@ def with_contested(staged: StagedBatch, tagged: TaggedBatch) -> TaggedBatch:
     keys = staged.frame.select("piece_id", "partition_path", "keys")
     spread = map_in_arrow(keys, _spread_keys(count), _KEYS_SCHEMA).repartition(count, "salt")
     met = map_in_arrow(spread, _contest(len(tagged.files)), HIT_SCHEMA)
-    met = met.persist(StorageLevel.DISK_ONLY)
-    with few_rows_a_batch(met.sparkSession):
-        found = met.select("hit_piece", "file", "count_rows").collect()
-    if not found:
-        met.unpersist()
+    hits = gather(met, staged.count_rows)
+    if not hits.counts:
+        hits.release()
         return tagged
     hit_rows, hit_files = defaultdict(int, tagged.hit_rows), defaultdict(int, tagged.hit_files)
-    for row in found:
-        hit_rows[row.hit_piece] += row.count_rows
-        hit_files[row.hit_piece] += 1
+    for hit in hits.counts:
+        hit_rows[hit.piece] += hit.count_rows
+        hit_files[hit.piece] += 1
     return replace(
         tagged,
-        hits=met if tagged.hits is None else tagged.hits.unionAll(met),
-        kept=(*tagged.kept, met),
-        groups=frozenset(row.file for row in found),
+        hits=tagged.hits.joined(hits),
+        groups=frozenset(hit.file for hit in hits.counts),
         hit_rows=hit_rows,
         hit_files=hit_files,
     )
@@ -136,7 +134,7 @@ def settle(
     files = dict(enumerate(tagged.files))
     places = tuple(files.get(number) for number in numbers)
     tasks = {number: task for task, number in enumerate(numbers)}
-    sent = map_in_arrow(with_hits(staged, tagged), _send(tasks, schema, len(files)), _ROWS_SCHEMA)
+    sent = map_pieces(staged, tagged.hits, _send(tasks, schema, len(files)), _ROWS_SCHEMA)
     delivered = sent.repartition(len(numbers), "salt")
     frame = map_in_arrow(delivered, _settle(job, numbers, places, schema), SETTLED_SCHEMA)
     frame = frame.persist(StorageLevel.DISK_ONLY)

@@ -10,17 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import CHUNK_ROWS, Hit, KeyLookup, KeyPiece, find_keys
 from pyhudi.keys.murmur import partition_salts
-from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
+from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
+from pyhudi.spark.batch.hits import HIT_SCHEMA, NO_HITS, Hits, gather
 from pyhudi.spark.batch.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch
 from pyhudi.spark.batch.staging import PieceInfo, StagedBatch
 from pyhudi.storage.storage import Storage
@@ -29,14 +26,6 @@ from pyhudi.write.sharing import share_tasks
 _TASK_BYTES = 64 << 20
 _LEAST_TASK_BYTES = 8 << 20
 
-HIT_SCHEMA = pa.schema(
-    [
-        pa.field("hit_piece", pa.int64()),
-        pa.field("file", pa.int32()),
-        pa.field("count_rows", pa.int64()),
-        pa.field("positions", pa.binary()),
-    ]
-)
 _DELIVERED_SCHEMA = pa.schema(
     [
         pa.field("piece_id", pa.int64()),
@@ -67,27 +56,20 @@ LookupTask = tuple[Search, ...]
 class TaggedBatch:
     """Where the keys of a batch live.
 
-    ``hits`` has a row for every piece and base file that share keys (columns as ``HIT_SCHEMA``), or
-    is None when no key lives anywhere; ``files`` are the base files by number; ``updates`` counts
-    rows by file number; ``hit_rows`` counts by piece the rows whose key lives somewhere, once for
-    each file it lives in, and ``hit_files`` the files. ``foreign`` are the files whose keys come
-    with other partitions than theirs. ``groups`` are numbers in the hits that are no files: of rows
-    that must meet before they are inserted. ``kept`` is what Spark keeps of the hits.
+    ``hits`` says which pieces share keys with which base files, and ``files`` are these by number;
+    ``updates`` counts rows by file number; ``hit_rows`` counts by piece the rows whose key lives
+    somewhere, once for each file it lives in, and ``hit_files`` the files. ``foreign`` are the
+    files whose keys come with other partitions than theirs. ``groups`` are numbers in the hits that
+    are no files: of rows that must meet before they are inserted.
     """
 
-    hits: DataFrame | None
     files: tuple[BaseFile, ...]
+    hits: Hits = NO_HITS
     updates: Mapping[int, int] = field(default_factory=dict)
     hit_rows: Mapping[int, int] = field(default_factory=dict)
     hit_files: Mapping[int, int] = field(default_factory=dict)
     foreign: frozenset[int] = frozenset()
     groups: frozenset[int] = frozenset()
-    kept: tuple[DataFrame, ...] = ()
-
-    def release(self) -> None:
-        """Let Spark drop the hits."""
-        for frame in self.kept:
-            frame.unpersist()
 
 
 def plan_lookup(
@@ -143,17 +125,15 @@ def tag(
     if not tasks:
         return untagged(files)
     look = _lookup(tuple(files), tasks, storage, lookup)
-    hits = map_in_arrow(_deliver(staged, tasks), look, HIT_SCHEMA)
-    hits = hits.persist(StorageLevel.DISK_ONLY)
+    searched = map_in_arrow(_deliver(staged, tasks), look, HIT_SCHEMA)
+    hits = gather(searched, staged.count_rows)
     updates: dict[int, int] = defaultdict(int)
     hit_rows: dict[int, int] = defaultdict(int)
     hit_files: dict[int, int] = defaultdict(int)
-    with few_rows_a_batch(hits.sparkSession):
-        found = hits.select("hit_piece", "file", "count_rows").collect()
-    for row in found:
-        updates[row.file] += row.count_rows
-        hit_rows[row.hit_piece] += row.count_rows
-        hit_files[row.hit_piece] += 1
+    for hit in hits.counts:
+        updates[hit.file] += hit.count_rows
+        hit_rows[hit.piece] += hit.count_rows
+        hit_files[hit.piece] += 1
     paths = {piece.piece_id: piece.partition_path for piece in staged.pieces}
     return TaggedBatch(
         hits=hits,
@@ -162,15 +142,14 @@ def tag(
         hit_rows=hit_rows,
         hit_files=hit_files,
         foreign=frozenset(
-            row.file for row in found if files[row.file].partition != paths[row.hit_piece]
+            hit.file for hit in hits.counts if files[hit.file].partition != paths[hit.piece]
         ),
-        kept=(hits,),
     )
 
 
 def untagged(files: Sequence[BaseFile]) -> TaggedBatch:
     """The answer without looking: no key lives anywhere, as for inserts."""
-    return TaggedBatch(hits=None, files=tuple(files))
+    return TaggedBatch(files=tuple(files))
 
 
 def _deliver(staged: StagedBatch, tasks: Sequence[LookupTask]) -> DataFrame:
@@ -237,35 +216,6 @@ def _hit_batch(file: int, hits: Sequence[Hit]) -> pa.RecordBatch:
         ],
         HIT_SCHEMA,
     )
-
-
-def with_hits(staged: StagedBatch, tagged: TaggedBatch) -> DataFrame:
-    """The rows of each piece beside the files that share keys with it, and where they do.
-
-    Shapes: ``files`` and ``positions`` are lists of one length, or null where no key lives.
-    """
-    pieces = staged.frame.select("partition_path", "piece_id", "rows")
-    if tagged.hits is None:
-        nothing = F.lit(None)
-        return pieces.withColumn("files", nothing.cast("array<int>")).withColumn(
-            "positions", nothing.cast("array<binary>")
-        )
-    by_piece = tagged.hits.groupBy("hit_piece").agg(
-        F.sort_array(F.collect_list(F.struct("file", "positions"))).alias("hits")
-    )
-    hits = by_piece.select(
-        "hit_piece",
-        F.col("hits.file").alias("files"),
-        F.col("hits.positions").alias("positions"),
-    )
-    joined = pieces.join(hits, pieces.piece_id == hits.hit_piece, "left")
-    return joined.drop("hit_piece")
-
-
-def positions_of(data: bytes) -> npt.NDArray[np.int32]:
-    """The row positions of one hit."""
-    positions: npt.NDArray[np.int32] = np.frombuffer(data, dtype=np.int32)
-    return positions
 
 
 def _chunks(pieces: Sequence[PieceInfo]) -> dict[str, list[tuple[int, ...]]]:

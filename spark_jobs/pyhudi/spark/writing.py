@@ -22,6 +22,7 @@ from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
+from pyhudi.spark.batch.hits import map_pieces, positions_of
 from pyhudi.spark.batch.pieces import (
     KEY_SCHEMA,
     buffers,
@@ -35,7 +36,6 @@ from pyhudi.spark.batch.pieces import (
 from pyhudi.spark.batch.staging import StagedBatch, split_by
 from pyhudi.spark.placing import Places
 from pyhudi.spark.settling import NO_FILE
-from pyhudi.spark.tagging import positions_of, with_hits
 from pyhudi.write.buckets import Bucket, BucketPlan
 from pyhudi.write.create import create_files
 from pyhudi.write.hash_buckets import NOWHERE
@@ -110,7 +110,7 @@ def write_buckets(
         drops_new=job.is_deleting and hashed is None,
         drops_stored=job.drops_stored,
     )
-    routed = map_in_arrow(with_hits(staged, places.tagged), _route(routing), ROUTED_SCHEMA)
+    routed = map_pieces(staged, places.tagged.hits, _route(routing), ROUTED_SCHEMA)
     if settled is not None:
         routed = routed.unionAll(
             map_in_arrow(settled.frame, _route_settled(routing), ROUTED_SCHEMA)
@@ -130,7 +130,13 @@ def _tasks(buckets: Sequence[Bucket], parallelism: int) -> tuple[tuple[int, ...]
     rows = sum(rows for _, rows in sizes) // (parallelism * 4)
     size_bytes = sum(size for size, _ in sizes) // (parallelism * 4)
     bounds = (min(_TASK_BYTES, size_bytes), min(_TASK_ROWS, rows))
-    return share_tasks(sizes, bounds=bounds)
+    tasks = share_tasks(sizes, bounds=bounds)
+
+    def size(task: tuple[int, ...]) -> tuple[int, int]:
+        return sum(sizes[n][0] for n in task), sum(sizes[n][1] for n in task)
+
+    # Spark starts tasks in their order; with a large one last, all other cores would wait for it.
+    return tuple(sorted(tasks, key=size, reverse=True))
 
 
 def _buckets_of_files(places: Places, plan: BucketPlan) -> dict[int, int]:
