@@ -173,9 +173,10 @@ def test_killing_stops_the_driver_as_well(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     mark = tmp_path / "stopped"
     driver = executable(
-        tmp_path / "driver", f"trap 'echo yes > {mark}; exit 143' TERM\nwhile :; do sleep 0.1; done"
+        tmp_path / "driver",
+        f"trap 'echo yes > {mark}; exit 143' TERM\necho started\nwhile :; do sleep 0.1; done",
     )
-    executable(tmp_path / "spark-submit", f"{driver} &\necho started\nwait")
+    executable(tmp_path / "spark-submit", f"{driver} &\nwait")
     hook = PyhudiSparkSubmitHook()
     started = threading.Event()
     monkeypatch.setattr(hook, "_watch", lambda lines: (started.set() or line for line in lines))
