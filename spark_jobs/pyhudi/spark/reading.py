@@ -97,6 +97,8 @@ def _read_by_spark(spark: SparkSession, storage: Storage, plan: ReadPlan) -> Dat
         # File names are names, not patterns, and folder names are no columns.
         .option("__globPaths__", "false")
         .option("recursiveFileLookup", "true")
+        # Files that Spark did not write have the calendar of today too; Spark 3 would refuse them.
+        .option("datetimeRebaseMode", "CORRECTED")
     )
     return reader.parquet(*(_uri(storage, file.path) for file in plan.files)).select(columns)
 
