@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS = "pyhudi"
 OUR_SIDE = (OURS, "pyhudi_frame")
-"""Measured always: rows that are a plain scan of files, and rows that Spark computes."""
+"""Measured unless one is named: rows that are a plain scan of files, and rows that Spark computes."""
 
 PEERS = ("hudi", "delta", "iceberg", "delta_rs")
 """What `--peer all` means."""
@@ -54,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("none", "all", *(name for name in SCRIPTS if name not in OUR_SIDE)),
         help=f"may be given several times; all means {', '.join(PEERS)}",
     )
+    parser.add_argument(
+        "--ours",
+        action="append",
+        choices=OUR_SIDE,
+        help=f"which of our two sides; may be given twice (default {' and '.join(OUR_SIDE)})",
+    )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each engine (default 1)")
     parser.add_argument(
         "--interleave",
@@ -65,10 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, help="file that the JSON lines are appended to")
 
 
-def chosen(peers: Sequence[str]) -> list[str]:
+def chosen(ours: Sequence[str] | None, peers: Sequence[str]) -> list[str]:
     """Our side first, then each peer asked for, once."""
     named = [name for peer in peers for name in (PEERS if peer == "all" else (peer,))]
-    return list(dict.fromkeys((*OUR_SIDE, *(name for name in named if name != "none"))))
+    return list(dict.fromkeys((*(ours or OUR_SIDE), *(name for name in named if name != "none"))))
 
 
 @functools.cache

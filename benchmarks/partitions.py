@@ -45,7 +45,7 @@ def main() -> None:
     inputs = prepare_months(given.scale_factor)
     works = {
         name: Workload(table=str(home() / "out" / f"{name}-{inputs.name}"), partition="ship_month")
-        for name in chosen(given.peer)
+        for name in chosen(given.ours, given.peer)
     }
     record = Record("partitions", given.output)
     about = {"scale_factor": given.scale_factor}

@@ -56,7 +56,7 @@ def main() -> None:
         name: Workload(
             table=str(home() / "out" / f"{name}-{inputs.name}-{given.layout}"), partition=partition
         )
-        for name in chosen(given.peer)
+        for name in chosen(given.ours, given.peer)
     }
     record = Record("upsert", given.output)
     about = {"scale_factor": given.scale_factor, "layout": given.layout}
