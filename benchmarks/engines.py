@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS = "pyhudi"
 OUR_SIDE = (OURS, "pyhudi_frame")
-"""Rows that are a plain scan of files, and rows that Spark computes; measured unless one is named."""
+"""Rows that are a plain scan of files, and rows that Spark computes; both, unless one is named."""
 
 PEERS = ("hudi", "delta", "iceberg", "delta_rs")
 """What `--peer all` means."""
