@@ -1,0 +1,152 @@
+"""The records of an Avro data block: framed one by one, decoded into Arrow columns.
+
+Source: HoodieAvroDataBlock, Hudi 0.15 and 1.1.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import fastavro
+import pyarrow as pa
+
+from pyhudi.errors import CorruptTableError, HudiError
+from pyhudi.logfile.avro_values import storage_type, with_logical_type
+from pyhudi.schema import avro
+from pyhudi.schema.arrow import avro_to_arrow
+from pyhudi.schema.avro import AvroType
+
+CONTENT_VERSION: Final = 3
+_BATCH_RECORDS: Final = 16_384
+_KEPT_KEYS: Final = ("name", "namespace", "type", "symbols", "size")
+_BAD_BYTES: Final = (ValueError, EOFError, IndexError, KeyError, OverflowError, TypeError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSchema:
+    """How the records of a block are decoded.
+
+    ``plain`` is the Avro schema without logical types, parsed; ``arrow`` has the types that values
+    come to.
+    """
+
+    plain: Mapping[str, Any]
+    arrow: pa.Schema
+
+
+@lru_cache(maxsize=64)
+def record_schema(text: str) -> RecordSchema:
+    """The schema in a block's header.
+
+    Raises:
+        SchemaError: no record schema, or one of types that cannot be kept.
+    """
+    parsed = avro.parse(text)
+    arrow = avro_to_arrow(parsed)
+    return RecordSchema(plain=fastavro.parse_schema(_without_logical_types(parsed)), arrow=arrow)
+
+
+def iter_tables(
+    content: bytes, schema_text: str, columns: Collection[str] | None, *, where: str
+) -> Iterator[pa.Table]:
+    """The records of an Avro data block in their order, some at a time.
+
+    ``where`` names the block in errors.
+
+    Shapes: those of ``columns`` that the block's schema has, in its order and types; None for all.
+
+    Raises:
+        CorruptTableError: bytes that are no records of the schema.
+    """
+    try:
+        schema = record_schema(schema_text)
+        fields = [field for field in schema.arrow if columns is None or field.name in columns]
+        for records in _batches(_records(content, schema.plain)):
+            arrays = [_column(records, field) for field in fields]
+            yield pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    except HudiError as error:
+        raise CorruptTableError(f"{where} cannot be read: {error}") from error
+    except (*_BAD_BYTES, pa.ArrowException) as error:
+        raise CorruptTableError(f"{where} holds no records of its schema: {error!r}") from error
+
+
+def split_records(content: bytes) -> Iterator[tuple[int, int]]:
+    """Where each record of an Avro data block begins and ends.
+
+    Raises:
+        ValueError: lengths that do not add up to the content.
+    """
+    at = 8
+    version, count = struct.unpack_from(">ii", content) if len(content) >= at else (-1, 0)
+    if not 1 <= version <= CONTENT_VERSION:
+        raise ValueError(f"the content begins with the version {version}")
+    for _ in range(count):
+        if at + 4 > len(content):
+            raise ValueError("the content ends between two records")
+        (length,) = struct.unpack_from(">i", content, at)
+        at += 4
+        if not 0 <= length <= len(content) - at:
+            raise ValueError(f"a record is {length} bytes long")
+        yield at, at + length
+        at += length
+    if at != len(content):
+        raise ValueError(f"{len(content) - at} bytes are left behind the last record")
+
+
+def join_records(records: Collection[bytes]) -> bytes:
+    """The content of an Avro data block of encoded records."""
+    parts = [struct.pack(">ii", CONTENT_VERSION, len(records))]
+    for record in records:
+        parts += [struct.pack(">i", len(record)), record]
+    return b"".join(parts)
+
+
+def _records(content: bytes, plain: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    source = io.BytesIO(content)
+    for start, end in split_records(content):
+        source.seek(start)
+        record: dict[str, Any] = fastavro.schemaless_reader(source, plain, None)
+        if source.tell() != end:
+            raise ValueError(f"a record of {end - start} bytes ends after {source.tell() - start}")
+        yield record
+
+
+def _batches(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    for record in records:
+        batch.append(record)
+        if len(batch) == _BATCH_RECORDS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _column(records: list[dict[str, Any]], field: pa.Field) -> pa.Array:
+    name = field.name
+    stored = pa.array([record[name] for record in records], storage_type(field.type))
+    return with_logical_type(stored, field.type)
+
+
+def _without_logical_types(kind: AvroType) -> AvroType:
+    """The schema in which values are what their bytes say, without defaults and documentation."""
+    if isinstance(kind, list):
+        return [_without_logical_types(branch) for branch in kind]
+    if not isinstance(kind, dict):
+        return kind
+    plain = {key: kind[key] for key in _KEPT_KEYS if key in kind}
+    plain["type"] = _without_logical_types(kind["type"])
+    for key in ("items", "values"):
+        if key in kind:
+            plain[key] = _without_logical_types(kind[key])
+    if "fields" in kind:
+        plain["fields"] = [
+            {"name": field["name"], "type": _without_logical_types(field["type"])}
+            for field in kind["fields"]
+        ]
+    return plain

@@ -1,0 +1,85 @@
+"""The log files of one file slice, read and merged."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyarrow as pa
+
+from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.deletes import Deletes
+from pyhudi.logfile.framing import BlockKind
+from pyhudi.logfile.reader import Block, iter_blocks
+from pyhudi.logfile.records import KeysOf, LogRecords, merge_log_records
+from pyhudi.logfile.scan import blocks_that_count
+from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.evolution import reconcile
+
+OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
+"""Opens the log file of a name."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReading:
+    """How log files are read.
+
+    ``is_committed`` tells of an instant whether its blocks count, ``as_of`` the last one that is
+    wanted; ``schema`` has the columns that are needed.
+    """
+
+    is_committed: Callable[[str], bool]
+    as_of: str | None
+    schema: pa.Schema
+    keys_of: KeysOf
+    rule: MergeRule
+
+
+def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading) -> LogRecords:
+    """What the log files of a slice say, one record a key.
+
+    Shapes: ``names`` in reading order; rows of ``how.schema``.
+
+    Guarantees: of a file's content one block is held at a time, beside the decoded columns.
+    Raises:
+        CorruptTableError: a block that was written whole cannot be read.
+        UnsupportedError: a block that is not read here.
+    """
+    blocks: list[Block] = []
+    for name in names:
+        with open_file(name) as source:
+            blocks += _blocks(source, name)
+    counted = blocks_that_count(blocks, how.is_committed, as_of=how.as_of)
+    parts: list[pa.Table | Deletes] = []
+    for name, of_file in groupby(counted, key=lambda block: block.file):
+        with open_file(name) as source:
+            parts += [part for block in of_file for part in _parts(block, source, how)]
+    return merge_log_records(parts, how.schema, how.keys_of, how.rule)
+
+
+def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
+    for block in iter_blocks(source, name):
+        if block.is_torn:
+            _log.warning(
+                "%s: bytes %d to %d are no whole block (%s) and left out",
+                name,
+                block.offset,
+                block.offset + block.size_bytes,
+                block.problem,
+            )
+        yield block
+
+
+def _parts(
+    block: Block, source: pa.NativeFile, how: LogReading
+) -> Iterator[pa.Table | Deletes]:
+    if block.kind is BlockKind.DELETE:
+        yield read_deletes(block, source)
+        return
+    for rows in iter_rows(block, source, how.schema.names):
+        yield reconcile(rows, how.schema)

@@ -1,0 +1,83 @@
+"""How the log files of a table are merged: settled before any is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pyhudi.config.merging import CUSTOM_MERGER, MergeLaw
+from pyhudi.config.table import TableConfig
+from pyhudi.errors import UnsupportedError
+from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
+from pyhudi.merge.ordering import Column
+from pyhudi.merge.rule import MergeRule
+from pyhudi.merge.settle import default_values, stored_rule
+from pyhudi.schema.metafields import RECORD_KEY, without_meta
+from pyhudi.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from pyhudi.table.table import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogMerge:
+    """How log files are read and merged with base files.
+
+    Blocks of writes that are not committed on the ``timeline``, or are later than ``as_of``, do not
+    count. ``virtual_keys`` makes the record keys of rows in tables that keep none.
+    """
+
+    rule: MergeRule
+    timeline: Timeline
+    as_of: str | None
+    virtual_keys: KeyGenerator | None
+
+    def columns(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Of a table's columns those to read for rows that shall have some of them."""
+        keys = (RECORD_KEY,) if self.virtual_keys is None else self.virtual_keys.key_columns
+        return (*names, *keys, *self.rule.deleting_columns, *self.rule.columns_to_merge(names))
+
+    def keys_of(self, rows: pa.Table) -> Column:
+        """The record keys of some rows."""
+        if self.virtual_keys is None:
+            return rows.column(RECORD_KEY)
+        return self.virtual_keys.record_keys(rows)
+
+
+def plan_merge(table: Table, schema: pa.Schema, as_of: str | None) -> LogMerge:
+    """How the log files of a table are merged, now or as of an instant.
+
+    Raises:
+        UnsupportedError: records are merged by a rule that is not followed here.
+    """
+    config = table.config
+    if config.merge_law is MergeLaw.CUSTOM:
+        # A class that a file of the table names is run only when the caller names it too.
+        raise UnsupportedError(
+            f"the log files of table {config.name} are merged by the Python class "
+            f"{config.custom_merger} ({CUSTOM_MERGER.key}), which reading does not run; "
+            "query_type='read_optimized' gives the rows of its base files",
+            where=table.storage.uri,
+        )
+    return LogMerge(
+        rule=stored_rule(
+            config, without_meta(schema), defaults=default_values(table.avro_schema(as_of))
+        ),
+        timeline=table.timeline,
+        as_of=as_of,
+        virtual_keys=None if config.populate_meta_fields else _virtual_keys(config),
+    )
+
+
+def _virtual_keys(config: TableConfig) -> KeyGenerator:
+    return KeyGenerator(
+        record_key_fields=config.record_key_fields,
+        partition_fields=config.partition_fields,
+        key_generator_class=config.key_generator_class
+        or infer_key_generator_class(config.record_key_fields, config.partition_fields, None),
+        hive_style=config.hive_style,
+        url_encode=config.url_encode,
+    )
