@@ -71,8 +71,6 @@ def _base_files(partition: str, entries: list[FileStatus]) -> tuple[BaseFile, ..
 
 def _log_files(partition: str, entries: list[FileStatus]) -> tuple[LogFile, ...]:
     found = (
-        LogFile.of(partition, entry.name, entry.size_bytes)
-        for entry in entries
-        if not entry.is_dir
+        LogFile.of(partition, entry.name, entry.size_bytes) for entry in entries if not entry.is_dir
     )
     return tuple(file for file in found if file is not None)

@@ -23,7 +23,7 @@ from pyhudi.schema.avro import AvroType
 
 CONTENT_VERSION: Final = 3
 _BATCH_RECORDS: Final = 16_384
-_KEPT_KEYS: Final = ("name", "namespace", "type", "symbols", "size")
+_KEPT_KEYS: Final[tuple[str, ...]] = ("name", "namespace", "type", "symbols", "size")
 _BAD_BYTES: Final = (ValueError, EOFError, IndexError, KeyError, OverflowError, TypeError)
 
 
@@ -79,23 +79,23 @@ def split_records(content: bytes) -> Iterator[tuple[int, int]]:
     """Where each record of an Avro data block begins and ends.
 
     Raises:
-        ValueError: lengths that do not add up to the content.
+        CorruptTableError: lengths that do not add up to the content.
     """
     at = 8
     version, count = struct.unpack_from(">ii", content) if len(content) >= at else (-1, 0)
     if not 1 <= version <= CONTENT_VERSION:
-        raise ValueError(f"the content begins with the version {version}")
+        raise CorruptTableError(f"the content begins with the version {version}")
     for _ in range(count):
         if at + 4 > len(content):
-            raise ValueError("the content ends between two records")
+            raise CorruptTableError("the content ends between two records")
         (length,) = struct.unpack_from(">i", content, at)
         at += 4
         if not 0 <= length <= len(content) - at:
-            raise ValueError(f"a record is {length} bytes long")
+            raise CorruptTableError(f"a record is {length} bytes long")
         yield at, at + length
         at += length
     if at != len(content):
-        raise ValueError(f"{len(content) - at} bytes are left behind the last record")
+        raise CorruptTableError(f"{len(content) - at} bytes are left behind the last record")
 
 
 def join_records(records: Collection[bytes]) -> bytes:
@@ -112,7 +112,7 @@ def _records(content: bytes, plain: Mapping[str, Any]) -> Iterator[dict[str, Any
         source.seek(start)
         record: dict[str, Any] = fastavro.schemaless_reader(source, plain, None)
         if source.tell() != end:
-            raise ValueError(f"a record of {end - start} bytes ends after {source.tell() - start}")
+            raise CorruptTableError(f"a record of {end - start} bytes ends after {source.tell() - start}")
         yield record
 
 
@@ -139,7 +139,7 @@ def _without_logical_types(kind: AvroType) -> AvroType:
         return [_without_logical_types(branch) for branch in kind]
     if not isinstance(kind, dict):
         return kind
-    plain = {key: kind[key] for key in _KEPT_KEYS if key in kind}
+    plain: dict[str, Any] = {key: kind[key] for key in _KEPT_KEYS if key in kind}
     plain["type"] = _without_logical_types(kind["type"])
     for key in ("items", "values"):
         if key in kind:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from pyhudi.errors import CorruptTableError
+
 _DECIMAL_BYTES = 16
 
 
@@ -12,10 +14,8 @@ def storage_type(kind: pa.DataType) -> pa.DataType:
     """The type of a column's values before their logical type is looked at."""
     if pa.types.is_decimal(kind):
         return pa.binary()
-    if pa.types.is_date32(kind):
-        return pa.int32()
-    if pa.types.is_timestamp(kind):
-        return pa.int64()
+    if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        return pa.int32() if pa.types.is_date32(kind) else pa.int64()
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(storage_type(field.type)) for field in kind])
     if pa.types.is_map(kind):
@@ -30,7 +30,7 @@ def with_logical_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Values of the storage type as values of the type itself.
 
     Raises:
-        ValueError: a decimal of more bytes than a decimal has.
+        CorruptTableError: a decimal of more bytes than a decimal has.
     """
     if array.type == kind:
         return array
@@ -67,7 +67,7 @@ def _decimals(array: pa.BinaryArray, kind: pa.Decimal128Type) -> pa.Array:
     offsets = np.frombuffer(offset_buffer, dtype=np.int32, count=len(array) + 1)
     lengths = np.diff(offsets)
     if lengths.size and int(lengths.max()) > _DECIMAL_BYTES:
-        raise ValueError(f"a decimal is {int(lengths.max())} bytes long")
+        raise CorruptTableError(f"a decimal is {int(lengths.max())} bytes long")
     given = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, np.uint8)
     given = given[: offsets[-1]]
     rows = np.repeat(np.arange(len(array)), lengths)

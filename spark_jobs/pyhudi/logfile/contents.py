@@ -30,15 +30,13 @@ def iter_rows(
             schema = block.header.get(HeaderKey.SCHEMA)
             if schema is None:
                 raise CorruptTableError(f"{block.where} has no schema")
-            yield from avro_rows.iter_tables(
-                block.read(source), schema, columns, where=block.where
-            )
+            yield from avro_rows.iter_tables(block.read(source), schema, columns, where=block.where)
         case BlockKind.PARQUET:
             yield _parquet_rows(block, source, columns)
         case _:
             raise UnsupportedError(
                 f"{block.where} holds rows in a format that is not read as yet; compact the table "
-                "with Hudi, and write Avro or Parquet blocks (hoodie.logfile.data.block.format)"
+                "with Hudi, and let it write Avro or Parquet blocks"
             )
 
 
@@ -52,13 +50,9 @@ def read_deletes(block: Block, source: pa.NativeFile) -> Deletes:
     return decode_deletes(block.read(source), where=block.where)
 
 
-def _parquet_rows(
-    block: Block, source: pa.NativeFile, columns: Collection[str] | None
-) -> pa.Table:
+def _parquet_rows(block: Block, source: pa.NativeFile, columns: Collection[str] | None) -> pa.Table:
     try:
-        file = pq.ParquetFile(
-            pa.BufferReader(block.read(source)), coerce_int96_timestamp_unit="us"
-        )
+        file = pq.ParquetFile(pa.BufferReader(block.read(source)), coerce_int96_timestamp_unit="us")
         names = file.schema_arrow.names
         wanted = [name for name in names if columns is None or name in columns]
         rows = file.read(columns=wanted, use_threads=False)

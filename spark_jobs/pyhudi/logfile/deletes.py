@@ -172,13 +172,14 @@ def decode_deletes(content: bytes, *, where: str) -> Deletes:
     source.seek(8)
     try:
         found = fastavro.schemaless_reader(source, _SCHEMA, None, return_record_name=True)
-        if source.tell() != len(content):
-            raise ValueError(f"{len(content) - source.tell()} bytes are left over")
-        return _columns(found["deleteRecordList"])
+        deletes = _columns(found["deleteRecordList"])
     except (ValueError, EOFError, IndexError, KeyError, OverflowError, TypeError) as error:
         raise CorruptTableError(f"{where} holds no delete records: {error!r}") from error
     except pa.ArrowException as error:
         raise CorruptTableError(f"{where} holds no delete records: {error}") from error
+    if source.tell() != len(content):
+        raise CorruptTableError(f"{where} has {len(content) - source.tell()} bytes left over")
+    return deletes
 
 
 def encode_deletes(deletes: Deletes) -> bytes:

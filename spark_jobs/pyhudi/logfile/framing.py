@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from pyhudi.errors import CorruptTableError
+
 MAGIC: Final = b"#HUDI#"
 FORMAT_VERSION: Final = 1
 PREFIX_BYTES: Final = len(MAGIC) + 8
@@ -93,14 +95,14 @@ def decode_header(data: bytes, size: int) -> Header | None:
     ``size`` is the block's own, which the trailing length has confirmed.
 
     Raises:
-        ValueError: the bytes are no header, or contradict the size.
+        CorruptTableError: the bytes are no header, or contradict the size.
     """
     at = PREFIX_BYTES
     if len(data) < at + 12:
         return None
     version, kind, count = struct.unpack_from(">iii", data, at)
     if not 0 <= count <= _MOST_ENTRIES:
-        raise ValueError(f"it has {count} header entries")
+        raise CorruptTableError(f"it has {count} header entries")
     at += 12
     entries: dict[int, str] = {}
     for _ in range(count):
@@ -109,7 +111,7 @@ def decode_header(data: bytes, size: int) -> Header | None:
         key, length = struct.unpack_from(">ii", data, at)
         at += 8
         if not 0 <= length <= PREFIX_BYTES + size - at:
-            raise ValueError(f"the header entry {key} is {length} bytes long")
+            raise CorruptTableError(f"the header entry {key} is {length} bytes long")
         if len(data) < at + length:
             return None
         entries[key] = data[at : at + length].decode("utf-8")
@@ -120,7 +122,7 @@ def decode_header(data: bytes, size: int) -> Header | None:
     at += 8
     # What is left behind the content are footer entries, at least their count, and the trailer.
     if not 0 <= content_bytes <= PREFIX_BYTES + size - at - 4 - TRAILER_BYTES:
-        raise ValueError(f"its content of {content_bytes} bytes does not fit in")
+        raise CorruptTableError(f"its content of {content_bytes} bytes does not fit in")
     return Header(
         version=version, kind=kind, entries=entries, length=at, content_bytes=content_bytes
     )

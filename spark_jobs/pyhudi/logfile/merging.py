@@ -17,8 +17,7 @@ from pyhudi.merge.rule import MergeRule
 def merged_rows(
     stored: Iterable[pa.Table], records: LogRecords, keys_of: KeysOf, rule: MergeRule
 ) -> Iterator[pa.Table]:
-    """The rows of a slice: stored ones that no log record changes, what the others come to, and new
-    ones.
+    """The rows of a slice: stored ones as they are, those that records change, and new ones.
 
     Shapes: tables of the schema of ``records.rows``, in which ``stored`` comes too, some rows at a
         time; rows that were changed follow the others of their batch, new ones come last.

@@ -104,7 +104,7 @@ def _block_at(source: pa.NativeFile, name: str, at: int, end: int) -> Block:
     try:
         header = _header(source, first[:whole], at, size)
         kind = BlockKind(header.kind)
-    except ValueError as error:
+    except (CorruptTableError, ValueError) as error:
         return Block(
             file=name, offset=at, size_bytes=whole, kind=BlockKind.CORRUPT, problem=str(error)
         )
@@ -140,12 +140,12 @@ def _header(source: pa.NativeFile, first: bytes, at: int, size: int) -> Header:
     """The header of a whole block, of which the first bytes are at hand.
 
     Raises:
-        ValueError: there is none.
+        CorruptTableError: there is none.
     """
     data = first
     while (header := decode_header(data, size)) is None:
         if len(data) >= PREFIX_BYTES + size:
-            raise ValueError("its header does not end")
+            raise CorruptTableError("its header does not end")
         data = _read(source, at, min(4 * len(data), PREFIX_BYTES + size))
     return header
 

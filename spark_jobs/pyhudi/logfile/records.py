@@ -214,9 +214,7 @@ def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
     )
 
 
-def _joined(
-    before: pa.Table, after: pa.Table, names: Sequence[str], rule: MergeRule
-) -> pa.Table:
+def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: MergeRule) -> pa.Table:
     """What each record comes to with the next of its key.
 
     A delete goes before what was there, and is replaced by what follows.

@@ -17,14 +17,14 @@ _HOLDS_ROWS: Final = (BlockKind.AVRO, BlockKind.PARQUET, BlockKind.HFILE, BlockK
 
 
 def blocks_that_count(
-    blocks: Iterable[Block], is_committed: Callable[[str], bool], *, as_of: str | None = None
+    blocks: Iterable[Block], is_wanted: Callable[[str], bool]
 ) -> tuple[Block, ...]:
-    """Of the blocks of a slice, in reading order, those whose rows and deletes are the table's.
+    """Of the blocks of a slice, in reading order, those whose rows and deletes are read.
 
-    Left out are blocks of writes that are not committed or are later than ``as_of``, those that a
-    rollback names which comes after them, and torn ones. The blocks of one write stand together
-    where its first one is. Blocks that were compacted into another of the log are replaced by that
-    one, in the place of the last of them.
+    ``is_wanted`` says of an instant whether its blocks are: whether the write is committed, and in
+    the range asked for. Left out too are blocks that a rollback names which comes after them, and
+    torn ones. The blocks of one write stand together where its first one is. Blocks that were
+    compacted into another of the log are replaced by that one, in the place of the last of them.
 
     Raises:
         CorruptTableError: a block that is whole and makes no sense.
@@ -37,7 +37,7 @@ def blocks_that_count(
         _refuse_senseless(block)
         if block.kind is BlockKind.COMMAND:
             writes.pop(_rolled_back(block), None)
-        elif is_committed(block.instant) and (as_of is None or block.instant <= as_of):
+        elif is_wanted(block.instant):
             writes.setdefault(block.instant, []).append(block)
     return tuple(block for instant in _in_order(writes) for block in writes[instant])
 

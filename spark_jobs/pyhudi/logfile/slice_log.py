@@ -29,12 +29,11 @@ _log = logging.getLogger(__name__)
 class LogReading:
     """How log files are read.
 
-    ``is_committed`` tells of an instant whether its blocks count, ``as_of`` the last one that is
-    wanted; ``schema`` has the columns that are needed.
+    ``is_wanted`` says of an instant whether its blocks are read, ``schema`` has the columns that
+    are needed.
     """
 
-    is_committed: Callable[[str], bool]
-    as_of: str | None
+    is_wanted: Callable[[str], bool]
     schema: pa.Schema
     keys_of: KeysOf
     rule: MergeRule
@@ -46,6 +45,7 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
     Shapes: ``names`` in reading order; rows of ``how.schema``.
 
     Guarantees: of a file's content one block is held at a time, beside the decoded columns.
+
     Raises:
         CorruptTableError: a block that was written whole cannot be read.
         UnsupportedError: a block that is not read here.
@@ -54,7 +54,7 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
     for name in names:
         with open_file(name) as source:
             blocks += _blocks(source, name)
-    counted = blocks_that_count(blocks, how.is_committed, as_of=how.as_of)
+    counted = blocks_that_count(blocks, how.is_wanted)
     parts: list[pa.Table | Deletes] = []
     for name, of_file in groupby(counted, key=lambda block: block.file):
         with open_file(name) as source:
@@ -75,9 +75,7 @@ def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
         yield block
 
 
-def _parts(
-    block: Block, source: pa.NativeFile, how: LogReading
-) -> Iterator[pa.Table | Deletes]:
+def _parts(block: Block, source: pa.NativeFile, how: LogReading) -> Iterator[pa.Table | Deletes]:
     if block.kind is BlockKind.DELETE:
         yield read_deletes(block, source)
         return

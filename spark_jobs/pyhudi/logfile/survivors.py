@@ -23,8 +23,8 @@ class Arrivals:
     ``is_delete_record`` flags those of delete blocks, ``is_final`` those among them that delete
     whatever the ordering values are.
 
-    Shapes: one entry a record in each; ``codes`` are numbers for keys from 0; no ``orderings`` where
-        the order of arrival counts.
+    Shapes: one entry a record in each; ``codes`` are numbers for keys from 0; no ``orderings``
+        where the order of arrival counts.
     """
 
     codes: npt.NDArray[np.int32]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
 from pyhudi.merge.ordering import Column
 from pyhudi.merge.rule import MergeRule
 from pyhudi.merge.settle import default_values, stored_rule
-from pyhudi.schema.metafields import RECORD_KEY, without_meta
+from pyhudi.schema.metafields import COMMIT_TIME, RECORD_KEY, without_meta
 from pyhudi.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -27,18 +27,42 @@ class LogMerge:
     """How log files are read and merged with base files.
 
     Blocks of writes that are not committed on the ``timeline``, or are later than ``as_of``, do not
-    count. ``virtual_keys`` makes the record keys of rows in tables that keep none.
+    count. With ``begin`` neither do they nor stored rows up to that instant: what changed after it
+    is merged with itself alone. ``virtual_keys`` makes the record keys of rows in tables that keep
+    none.
+
+    Source: HoodieMergeOnReadSnapshotReader and MergeOnReadIncrementalRelation, Hudi 0.15 and 1.1
+    (both filter base files and log blocks by the range before they merge).
     """
 
     rule: MergeRule
     timeline: Timeline
     as_of: str | None
+    begin: str | None
     virtual_keys: KeyGenerator | None
 
     def columns(self, names: Sequence[str]) -> tuple[str, ...]:
         """Of a table's columns those to read for rows that shall have some of them."""
         keys = (RECORD_KEY,) if self.virtual_keys is None else self.virtual_keys.key_columns
-        return (*names, *keys, *self.rule.deleting_columns, *self.rule.columns_to_merge(names))
+        range_ends = () if self.begin is None else (COMMIT_TIME,)
+        return (
+            *names,
+            *keys,
+            *range_ends,
+            *self.rule.deleting_columns,
+            *self.rule.columns_to_merge(names),
+        )
+
+    def instant_test(self) -> Callable[[str], bool]:
+        """Whether the blocks of an instant count, as a function."""
+        is_committed = self.timeline.committed_test()
+
+        def is_wanted(instant: str) -> bool:
+            is_early = self.begin is not None and instant <= self.begin
+            is_late = self.as_of is not None and instant > self.as_of
+            return not is_early and not is_late and is_committed(instant)
+
+        return is_wanted
 
     def keys_of(self, rows: pa.Table) -> Column:
         """The record keys of some rows."""
@@ -47,8 +71,10 @@ class LogMerge:
         return self.virtual_keys.record_keys(rows)
 
 
-def plan_merge(table: Table, schema: pa.Schema, as_of: str | None) -> LogMerge:
-    """How the log files of a table are merged, now or as of an instant.
+def plan_merge(
+    table: Table, schema: pa.Schema, *, as_of: str | None, begin: str | None
+) -> LogMerge:
+    """How the log files of a table are merged, now or as of an instant, or what changed since one.
 
     Raises:
         UnsupportedError: records are merged by a rule that is not followed here.
@@ -68,6 +94,7 @@ def plan_merge(table: Table, schema: pa.Schema, as_of: str | None) -> LogMerge:
         ),
         timeline=table.timeline,
         as_of=as_of,
+        begin=begin,
         virtual_keys=None if config.populate_meta_fields else _virtual_keys(config),
     )
 

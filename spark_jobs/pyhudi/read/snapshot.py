@@ -110,7 +110,7 @@ def read_file(
     Shapes: ``plan.result_schema``; no empty tables. Each row is in exactly one of the ``shares``.
     """
     groups = slice(share, None, shares)
-    for rows in stored_rows(storage, plan, file, plan.held, share=groups):
+    for rows in stored_rows(storage, plan, file, plan.held, filters=plan.filters, share=groups):
         asked = asked_for(rows, plan, file.partition)
         if asked.num_rows:
             yield asked

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.basefile.parquet import ParquetReader
@@ -26,13 +27,13 @@ def stored_rows(
     file: BaseFile,
     columns: Sequence[str],
     *,
+    filters: pc.Expression | None,
     share: slice | None = None,
-    prunes: bool = True,
 ) -> Iterator[pa.Table]:
     """Columns of a base file in the table's types, some rows at a time.
 
-    ``share`` picks row groups of those that are read; without ``prunes`` these are all, else those
-    that can hold rows which the plan asks for.
+    Row groups without a row that ``filters`` lets through are left out, going by their statistics;
+    ``share`` picks among the others.
 
     Raises:
         MissingFileError: the file is gone.
@@ -42,8 +43,9 @@ def stored_rows(
     try:
         with files_can_vanish(storage, file.path), storage.open_input(file.path) as source:
             reader = open_base_file(source, name=storage.absolute(file.path))
-            groups = _row_groups(source, plan, reader) if prunes else range(reader.row_groups)
-            groups = list(groups)[slice(None) if share is None else share]
+            groups = _row_groups(source, plan, reader, filters)
+            if share is not None:
+                groups = groups[share]
             if groups:
                 names = _stored_columns(reader.schema, columns)
                 for rows in reader.iter_tables(names, groups, batch_rows=BATCH_ROWS):
@@ -85,13 +87,15 @@ def asked_for(rows: pa.Table, plan: ReadPlan, partition: str) -> pa.Table:
     return completed.select(plan.columns)
 
 
-def _row_groups(source: pa.NativeFile, plan: ReadPlan, reader: BaseFileReader) -> list[int]:
-    """The row groups that can hold rows the plan asks for."""
+def _row_groups(
+    source: pa.NativeFile, plan: ReadPlan, reader: BaseFileReader, filters: pc.Expression | None
+) -> list[int]:
+    """The row groups that can hold rows which a filter lets through."""
     found = None
     # Arrow does not tell the statistics of ORC files.
     has_statistics = isinstance(reader, ParquetReader)
-    if has_statistics and plan.filters is not None and not set(plan.filtered) & set(plan.absent):
-        found = matching_row_groups(source, plan.filters, plan.filtered, plan.schema)
+    if has_statistics and filters is not None and not set(plan.filtered) & set(plan.absent):
+        found = matching_row_groups(source, filters, plan.filtered, plan.schema)
     return list(range(reader.row_groups)) if found is None else found
 
 
