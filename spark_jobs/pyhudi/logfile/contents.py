@@ -56,6 +56,6 @@ def _parquet_rows(block: Block, source: pa.NativeFile, columns: Collection[str] 
         names = file.schema_arrow.names
         wanted = [name for name in names if columns is None or name in columns]
         rows = file.read(columns=wanted, use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
         raise CorruptTableError(f"{block.where} holds no whole Parquet file: {error}") from error
     return rows.select(wanted).replace_schema_metadata(None)
