@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
+from fastavro.schema import SchemaParseException, UnknownType
 
-from pyhudi.errors import CorruptTableError, HudiError
+from pyhudi.errors import CorruptTableError, HudiError, SchemaError
 from pyhudi.logfile.avro_values import storage_type, with_logical_type
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import avro_to_arrow
@@ -48,7 +49,11 @@ def record_schema(text: str) -> RecordSchema:
     """
     parsed = avro.parse(text)
     arrow = avro_to_arrow(parsed)
-    return RecordSchema(plain=fastavro.parse_schema(_without_logical_types(parsed)), arrow=arrow)
+    try:
+        plain = fastavro.parse_schema(_without_logical_types(parsed))
+    except (SchemaParseException, UnknownType) as error:
+        raise SchemaError(f"an Avro schema cannot be followed: {error}") from error
+    return RecordSchema(plain=plain, arrow=arrow)
 
 
 def iter_tables(

@@ -63,6 +63,8 @@ def _with_child(array: pa.Array, kind: pa.DataType, child: pa.Array) -> pa.Array
 
 def _decimals(array: pa.BinaryArray, kind: pa.Decimal128Type) -> pa.Array:
     """Decimals from their two's complement, the greatest byte first, in as many bytes as given."""
+    if array.offset:
+        array = array.take(pa.array(np.arange(len(array))))
     validity, offset_buffer, data = array.buffers()
     offsets = np.frombuffer(offset_buffer, dtype=np.int32, count=len(array) + 1)
     lengths = np.diff(offsets)
