@@ -117,7 +117,8 @@ def _records(content: bytes, plain: Mapping[str, Any]) -> Iterator[dict[str, Any
         source.seek(start)
         record: dict[str, Any] = fastavro.schemaless_reader(source, plain, None)
         if source.tell() != end:
-            raise CorruptTableError(f"a record of {end - start} bytes ends after {source.tell() - start}")
+            length, read = end - start, source.tell() - start
+            raise CorruptTableError(f"a record of {length} bytes ends after {read}")
         yield record
 
 

@@ -10,6 +10,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from pyhudi.errors import SchemaError
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes import Deletes
 from pyhudi.logfile.framing import BlockKind
@@ -48,6 +49,7 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
 
     Raises:
         CorruptTableError: a block that was written whole cannot be read.
+        SchemaError: a value does not fit the table's type.
         UnsupportedError: a block that is not read here.
     """
     blocks: list[Block] = []
@@ -79,5 +81,8 @@ def _parts(block: Block, source: pa.NativeFile, how: LogReading) -> Iterator[pa.
     if block.kind is BlockKind.DELETE:
         yield read_deletes(block, source)
         return
-    for rows in iter_rows(block, source, how.schema.names):
-        yield reconcile(rows, how.schema)
+    try:
+        for rows in iter_rows(block, source, how.schema.names):
+            yield reconcile(rows, how.schema)
+    except SchemaError as error:
+        raise SchemaError(f"{block.where} does not fit the table: {error}") from error

@@ -26,7 +26,11 @@ NESTED = pa.struct(
         (pa.int32(), [1, None], [1, None]),
         (pa.date32(), [1, None], [datetime.date(1970, 1, 2), None]),
         (pa.timestamp("us", "UTC"), [int(MOMENT.timestamp()) * 10**6 + 6], [MOMENT]),
-        (pa.timestamp("ms"), [86_400_000], [datetime.datetime(1970, 1, 2)]),
+        (
+            pa.timestamp("ms"),
+            [86_400_000],
+            [MOMENT.replace(year=1970, hour=0, minute=0, second=0, microsecond=0, tzinfo=None)],
+        ),
         (
             pa.decimal128(38, 2),
             [b"\x04\xd2", b"\xff", None, b"", b"\x00" * 15 + b"\x01", b"\x80" + b"\x00" * 15],

@@ -90,7 +90,7 @@ def test_a_block_of_no_records_is_read() -> None:
 
 def test_values_of_several_columns_are_known_to_be_there() -> None:
     # One record, key "a", no partition, an array of the integer 1.
-    content = bytes.fromhex("02" "020261" "00" "18" "02" "02" "0402" "00" "00")
+    content = bytes.fromhex("020202610018020204020000")
     found = decode(b"\x00\x00\x00\x03" + len(content).to_bytes(4, "big") + content)
     assert found.kinds.tolist() == [OrderingKind.ARRAY]
     with pytest.raises(UnsupportedError, match="several ordering columns"):

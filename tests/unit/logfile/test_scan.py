@@ -24,9 +24,7 @@ def rollback(target: str, command: str = "0") -> Block:
         HeaderKey.TARGET_INSTANT_TIME: target,
         HeaderKey.COMMAND_BLOCK_TYPE: command,
     }
-    return Block(
-        file="f", offset=0, size_bytes=9, version=1, kind=BlockKind.COMMAND, header=header
-    )
+    return Block(file="f", offset=0, size_bytes=9, version=1, kind=BlockKind.COMMAND, header=header)
 
 
 def torn() -> Block:

@@ -83,7 +83,7 @@ def test_a_merger_that_a_table_names_is_not_run_by_reading(tmp_path: Path) -> No
     table = golden_copy("v6_mor_basic", tmp_path)
     set_property(table, "hoodie.compaction.payload.class", "pyhudi.merge.custom.Merger")
     set_property(table, "pyhudi.merge.custom.merger", "os:system")
-    with pytest.raises(UnsupportedError, match="os:system.*does not run.*read_optimized"):
+    with pytest.raises(UnsupportedError, match=r"os:system.*does not run.*read_optimized"):
         pyhudi.read_table(table)
     assert pyhudi.read_table(table, query_type="read_optimized").num_rows
 
