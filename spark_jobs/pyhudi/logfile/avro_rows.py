@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 from fastavro.schema import SchemaParseException, UnknownType
 
 from pyhudi.errors import CorruptTableError, HudiError, SchemaError
+from pyhudi.logfile.avro_columns import columnar, decode_columns
 from pyhudi.logfile.avro_values import storage_type, with_logical_type
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import avro_to_arrow
@@ -24,6 +27,8 @@ from pyhudi.schema.avro import AvroType
 
 CONTENT_VERSION: Final = 3
 _BATCH_RECORDS: Final = 16_384
+
+Span = tuple[int, int]
 _KEPT_KEYS: Final[tuple[str, ...]] = ("name", "namespace", "type", "symbols", "size")
 _BAD_BYTES: Final = (ValueError, EOFError, IndexError, KeyError, OverflowError, TypeError)
 
@@ -32,11 +37,13 @@ _BAD_BYTES: Final = (ValueError, EOFError, IndexError, KeyError, OverflowError, 
 class RecordSchema:
     """How the records of a block are decoded.
 
-    ``plain`` is the Avro schema without logical types, parsed; ``arrow`` has the types that values
-    come to.
+    ``plain`` is the Avro schema without logical types, parsed, and ``columnar`` the same for
+    decoding by columns, None where records hold arrays or maps and are decoded one by one.
+    ``arrow`` has the types that values come to.
     """
 
     plain: Mapping[str, Any]
+    columnar: Mapping[str, Any] | None
     arrow: pa.Schema
 
 
@@ -53,7 +60,10 @@ def record_schema(text: str) -> RecordSchema:
         plain = fastavro.parse_schema(_without_logical_types(parsed))
     except (SchemaParseException, UnknownType) as error:
         raise SchemaError(f"an Avro schema cannot be followed: {error}") from error
-    return RecordSchema(plain=plain, arrow=arrow)
+    found = columnar(plain)
+    return RecordSchema(
+        plain=plain, columnar=found if isinstance(found, dict) else None, arrow=arrow
+    )
 
 
 def iter_tables(
@@ -63,7 +73,8 @@ def iter_tables(
 
     ``where`` names the block in errors.
 
-    Shapes: those of ``columns`` that the block's schema has, in its order and types; None for all.
+    Shapes: those of ``columns`` that the block's schema has, in its order and types, and the first
+        one where it has none of them; None for all.
 
     Raises:
         CorruptTableError: bytes that are no records of the schema.
@@ -71,8 +82,15 @@ def iter_tables(
     try:
         schema = record_schema(schema_text)
         fields = [field for field in schema.arrow if columns is None or field.name in columns]
-        for records in _batches(_records(content, schema.plain)):
-            arrays = [_column(records, field) for field in fields]
+        # Without any column there would be no rows either.
+        fields = fields or list(schema.arrow)[:1]
+        wanted = [field.name for field in fields]
+        for spans in _batches(split_records(content)):
+            if schema.columnar is not None:
+                arrays = _by_columns(content, spans, schema.columnar, schema.arrow, wanted)
+            else:
+                records = _records(content, spans, schema.plain)
+                arrays = [_column(records, field) for field in fields]
             yield pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     except HudiError as error:
         raise CorruptTableError(f"{where} cannot be read: {error}") from error
@@ -80,7 +98,7 @@ def iter_tables(
         raise CorruptTableError(f"{where} holds no records of its schema: {error!r}") from error
 
 
-def split_records(content: bytes) -> Iterator[tuple[int, int]]:
+def split_records(content: bytes) -> Iterator[Span]:
     """Where each record of an Avro data block begins and ends.
 
     Raises:
@@ -111,25 +129,34 @@ def join_records(records: Collection[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def _records(content: bytes, plain: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _by_columns(
+    content: bytes,
+    spans: list[Span],
+    record: Mapping[str, Any],
+    arrow: pa.Schema,
+    wanted: Collection[str],
+) -> list[pa.Array]:
+    data = np.frombuffer(content, dtype=np.uint8)
+    places = np.array(spans, dtype=np.int64)
+    return decode_columns(data, places[:, 0], places[:, 1], record, list(arrow), wanted)
+
+
+def _records(content: bytes, spans: list[Span], plain: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Records with arrays and maps, one by one."""
     source = io.BytesIO(content)
-    for start, end in split_records(content):
+    records = []
+    for start, end in spans:
         source.seek(start)
         record: dict[str, Any] = fastavro.schemaless_reader(source, plain, None)
         if source.tell() != end:
             length, read = end - start, source.tell() - start
             raise CorruptTableError(f"a record of {length} bytes ends after {read}")
-        yield record
+        records.append(record)
+    return records
 
 
-def _batches(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) == _BATCH_RECORDS:
-            yield batch
-            batch = []
-    if batch:
+def _batches(spans: Iterator[Span]) -> Iterator[list[Span]]:
+    while batch := list(islice(spans, _BATCH_RECORDS)):
         yield batch
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.config.merging import MergeLaw
+from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.deletes import Deletes, OrderingKind
 from pyhudi.logfile.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
@@ -68,6 +69,9 @@ def merge_log_records(
 
     Shapes: the tables among ``parts`` have the ``schema``, in which ``keys_of`` finds keys and
         ``rule`` its columns.
+
+    Raises:
+        CorruptTableError: a row without a record key.
     """
     arrived = _arrived(parts, schema, keys_of, rule)
     if not rule.keeps_whole_rows:
@@ -115,8 +119,11 @@ def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords
     nothing = np.zeros(rows.num_rows, dtype=bool)
     # A custom merger sees rows that are marked deleted, and decides.
     deleted = None if rule.law is MergeLaw.CUSTOM else rule.deleted(rows)
+    keys = one_array(keys_of(rows)).cast(pa.string())
+    if keys.null_count:
+        raise CorruptTableError(f"{keys.null_count} rows of a log file have no record key")
     return LogRecords(
-        keys=one_array(keys_of(rows)).cast(pa.string()),
+        keys=keys,
         rows=rows,
         is_delete=nothing if deleted is None else deleted,
         is_final=nothing,

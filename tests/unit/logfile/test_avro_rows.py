@@ -34,6 +34,10 @@ def test_only_the_columns_asked_for_are_made() -> None:
     assert read(CONTENT, columns={"name", "nowhere", "ts"}).column_names == ["ts", "name"]
 
 
+def test_without_a_column_asked_for_the_rows_are_still_there() -> None:
+    assert read(CONTENT, columns=["nowhere"]).num_rows == 2
+
+
 def test_many_records_come_in_several_tables() -> None:
     content = avro_content(rows(*((f"k{at}", at, None) for at in range(40_000))))
     tables = list(iter_tables(content, TEXT, ["ts"], where="the block"))
@@ -75,7 +79,9 @@ def test_names_and_defaults_of_a_schema_do_not_matter() -> None:
         pytest.param(CONTENT[:-1], "record is", id="cut"),
         pytest.param(CONTENT + b"\x00", "left behind", id="longer"),
         pytest.param(CONTENT[:7] + b"\x03" + CONTENT[8:], "between two records", id="count"),
-        pytest.param(CONTENT[:12] + b"\x09" + CONTENT[13:], "no records of its schema", id="union"),
+        pytest.param(
+            CONTENT[:12] + b"\x09" + CONTENT[13:], "branch that its union has not", id="union"
+        ),
     ],
 )
 def test_damaged_contents_are_told(content: bytes, message: str) -> None:

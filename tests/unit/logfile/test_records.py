@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.config.merging import DeleteMarker, MergeLaw
+from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.deletes import Deletes, OrderingKind
 from pyhudi.logfile.records import LogRecords, merge_log_records
 from pyhudi.merge.rule import MergeRule
@@ -52,6 +53,11 @@ def test_nothing_comes_to_nothing() -> None:
     found = merged(EVENT_TIME)
     assert len(found) == 0
     assert found.rows.schema == SCHEMA
+
+
+def test_rows_without_a_key_are_told() -> None:
+    with pytest.raises(CorruptTableError, match="1 rows of a log file have no record key"):
+        merged(EVENT_TIME, table((None, 1, "x"), ("a", 1, "x")))
 
 
 def test_by_commit_time_the_last_record_stands() -> None:
