@@ -31,14 +31,14 @@ ARROW = pa.schema(
 EVENT_TIME = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
 COMMIT_TIME = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
 
-_DIGITS = "2026010100000000"
+_DIGITS = "202601010000000"
 
 Row = tuple[str, int | None, str | None]
 
 
 def moment(digit: str) -> str:
-    """The instant that tests call by its last digit."""
-    return _DIGITS + digit
+    """The instant that tests call by a digit or a letter, which comes after all digits."""
+    return f"{_DIGITS}{int(digit, 36):02d}"
 
 
 def records(instant: str, *rows: Row, has_meta: bool = True) -> list[dict[str, Any]]:
