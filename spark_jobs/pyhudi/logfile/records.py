@@ -5,12 +5,11 @@ Source: KeyBasedFileGroupRecordBuffer, BufferedRecordMergerFactory, Hudi 1.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +24,9 @@ from pyhudi.merge.rule import MergeRule
 KeysOf = Callable[[pa.Table], Column]
 """The record keys of some rows."""
 
+WAITING_RECORDS: Final = 1 << 19
+"""So many records are gathered at least before those of one key are merged."""
+
 # No column of a table has a name with a space.
 _KEY: Final = " key"
 _IS_DELETE: Final = " is delete"
@@ -35,14 +37,16 @@ class LogRecords:
     """What the log files of a slice say, one record a key.
 
     Records that ``is_delete`` flags delete their key, those that ``is_final`` flags whatever the
-    ordering value of the stored row; of others ``orderings`` has the values to compare.
+    ordering value of the stored row; of others ``orderings`` has the values to compare. ``is_row``
+    flags records that came as rows, which may say of themselves that they delete.
 
-    Shapes: one entry a record in ``keys``, ``rows``, both flags and each of the ``orderings``, one
+    Shapes: one entry a record in ``keys``, ``rows``, the flags and each of the ``orderings``, one
         column for each ordering column of the rule; the row of a delete record has nulls alone.
     """
 
     keys: pa.StringArray
     rows: pa.Table
+    is_row: Flags
     is_delete: Flags
     is_final: Flags
     orderings: tuple[pa.Array, ...]
@@ -56,6 +60,7 @@ class LogRecords:
         return LogRecords(
             keys=self.keys.take(indices),
             rows=self.rows.take(indices),
+            is_row=self.is_row[positions],
             is_delete=self.is_delete[positions],
             is_final=self.is_final[positions],
             orderings=tuple(column.take(indices) for column in self.orderings),
@@ -63,49 +68,65 @@ class LogRecords:
 
 
 def merge_log_records(
-    parts: Sequence[pa.Table | Deletes], schema: pa.Schema, keys_of: KeysOf, rule: MergeRule
+    parts: Iterable[pa.Table | Deletes], schema: pa.Schema, keys_of: KeysOf, rule: MergeRule
 ) -> LogRecords:
     """What rows and deletes in their order of arrival come to, one record a key.
 
     Shapes: the tables among ``parts`` have the ``schema``, in which ``keys_of`` finds keys and
         ``rule`` its columns.
 
+    Guarantees: holds one record a key and at most as many again, or ``WAITING_RECORDS``.
+
     Raises:
         CorruptTableError: a row without a record key.
     """
-    arrived = _arrived(parts, schema, keys_of, rule)
-    if not rule.keeps_whole_rows:
-        # Only rules by ordering value alone weigh a delete against rows.
-        arrived = replace(arrived, is_final=arrived.is_delete)
+    nothing = _nothing(schema, rule)
+    merged, waiting = nothing, [nothing]
+    count = 0
+    for part in parts:
+        if isinstance(part, Deletes):
+            waiting.append(_delete_records(part, nothing, rule))
+        elif part.num_rows:
+            waiting.append(_row_records(part, keys_of, rule))
+        count += len(part)
+        if count >= max(WAITING_RECORDS, len(merged)):
+            merged, waiting, count = _one_a_key([merged, *waiting], rule), [], 0
+    return _one_a_key([merged, *waiting], rule)
+
+
+def _one_a_key(pieces: Sequence[LogRecords], rule: MergeRule) -> LogRecords:
+    arrived = _joined_up(pieces)
     codes = key_codes(arrived.keys)
     if len(codes) == 0 or codes.max() + 1 == len(codes):
         return arrived
-    if rule.keeps_whole_rows:
-        return arrived.take(surviving_records(_arrivals(parts, arrived, codes)))
-    return _folded(arrived, rule)
-
-
-def _arrived(
-    parts: Sequence[pa.Table | Deletes], schema: pa.Schema, keys_of: KeysOf, rule: MergeRule
-) -> LogRecords:
-    """All records, in their order of arrival."""
-    empty = schema.empty_table()
-    nothing = LogRecords(
-        keys=pa.array([], pa.string()),
-        rows=empty,
-        is_delete=np.zeros(0, dtype=bool),
-        is_final=np.zeros(0, dtype=bool),
-        orderings=tuple(one_array(each) for each in ordering_columns(empty, rule.ordering_fields)),
+    if not rule.keeps_whole_rows:
+        return _folded(arrived, rule)
+    arrivals = Arrivals(
+        codes=codes,
+        orderings=arrived.orderings,
+        is_delete_record=~arrived.is_row,
+        is_final=arrived.is_final,
     )
-    pieces = [nothing]
-    for part in parts:
-        if isinstance(part, Deletes):
-            pieces.append(_delete_records(part, nothing))
-        elif part.num_rows:
-            pieces.append(_row_records(part, keys_of, rule))
+    return arrived.take(surviving_records(arrivals))
+
+
+def _nothing(schema: pa.Schema, rule: MergeRule) -> LogRecords:
+    rows, none = schema.empty_table(), np.zeros(0, dtype=bool)
+    return LogRecords(
+        keys=pa.array([], pa.string()),
+        rows=rows,
+        is_row=none,
+        is_delete=none,
+        is_final=none,
+        orderings=_orderings_of(rows, rule),
+    )
+
+
+def _joined_up(pieces: Sequence[LogRecords]) -> LogRecords:
     return LogRecords(
         keys=pa.concat_arrays([piece.keys for piece in pieces]),
         rows=pa.concat_tables([piece.rows for piece in pieces]),
+        is_row=np.concatenate([piece.is_row for piece in pieces]),
         is_delete=np.concatenate([piece.is_delete for piece in pieces]),
         is_final=np.concatenate([piece.is_final for piece in pieces]),
         orderings=tuple(
@@ -115,23 +136,29 @@ def _arrived(
     )
 
 
+def _orderings_of(rows: pa.Table, rule: MergeRule) -> tuple[pa.Array, ...]:
+    return tuple(one_array(each) for each in ordering_columns(rows, rule.ordering_fields))
+
+
 def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords:
-    nothing = np.zeros(rows.num_rows, dtype=bool)
     # A custom merger sees rows that are marked deleted, and decides.
     deleted = None if rule.law is MergeLaw.CUSTOM else rule.deleted(rows)
     keys = one_array(keys_of(rows)).cast(pa.string())
     if keys.null_count:
         raise CorruptTableError(f"{keys.null_count} rows of a log file have no record key")
+    is_delete = np.zeros(len(keys), dtype=bool) if deleted is None else deleted
     return LogRecords(
         keys=keys,
         rows=rows,
-        is_delete=nothing if deleted is None else deleted,
-        is_final=nothing,
-        orderings=tuple(one_array(each) for each in ordering_columns(rows, rule.ordering_fields)),
+        is_row=np.ones(len(keys), dtype=bool),
+        is_delete=is_delete,
+        # Only rules by ordering value alone weigh a delete against rows.
+        is_final=is_delete & (not rule.keeps_whole_rows),
+        orderings=_orderings_of(rows, rule),
     )
 
 
-def _delete_records(deletes: Deletes, like: LogRecords) -> LogRecords:
+def _delete_records(deletes: Deletes, like: LogRecords, rule: MergeRule) -> LogRecords:
     count = len(deletes)
     orderings = _orderings(deletes, [column.type for column in like.orderings])
     is_comparable = np.full(count, bool(orderings))
@@ -141,8 +168,9 @@ def _delete_records(deletes: Deletes, like: LogRecords) -> LogRecords:
     return LogRecords(
         keys=deletes.keys,
         rows=pa.Table.from_arrays(nulls, schema=like.rows.schema),
+        is_row=np.zeros(count, dtype=bool),
         is_delete=np.ones(count, dtype=bool),
-        is_final=~is_comparable,
+        is_final=~is_comparable | (not rule.keeps_whole_rows),
         orderings=tuple(orderings),
     )
 
@@ -192,19 +220,6 @@ def _as_ordering(values: pa.Array, column: pa.DataType) -> pa.Array:
     return values.cast(column, safe=False)
 
 
-def _arrivals(
-    parts: Sequence[pa.Table | Deletes], arrived: LogRecords, codes: npt.NDArray[np.int32]
-) -> Arrivals:
-    return Arrivals(
-        codes=codes,
-        orderings=arrived.orderings,
-        is_delete_record=np.concatenate(
-            [np.full(len(part), isinstance(part, Deletes)) for part in parts]
-        ),
-        is_final=arrived.is_final,
-    )
-
-
 def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
     """The records of each key joined one after another."""
     names = arrived.rows.schema.names
@@ -215,9 +230,10 @@ def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
     return LogRecords(
         keys=one_array(joined.column(_KEY)),
         rows=joined.select(names),
+        is_row=~is_delete,
         is_delete=is_delete,
         is_final=is_delete,
-        orderings=(),
+        orderings=_orderings_of(joined, rule),
     )
 
 

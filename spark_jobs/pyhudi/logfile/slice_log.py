@@ -45,7 +45,8 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
 
     Shapes: ``names`` in reading order; rows of ``how.schema``.
 
-    Guarantees: of a file's content one block is held at a time, beside the decoded columns.
+    Guarantees: holds the content of one block at a time, and the records that
+        ``merge_log_records`` holds.
 
     Raises:
         CorruptTableError: a block that was written whole cannot be read.
@@ -57,11 +58,17 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
         with open_file(name) as source:
             blocks += _blocks(source, name)
     counted = blocks_that_count(blocks, how.is_wanted)
-    parts: list[pa.Table | Deletes] = []
-    for name, of_file in groupby(counted, key=lambda block: block.file):
-        with open_file(name) as source:
-            parts += [part for block in of_file for part in _parts(block, source, how)]
+    parts = _parts_of_files(counted, open_file, how)
     return merge_log_records(parts, how.schema, how.keys_of, how.rule)
+
+
+def _parts_of_files(
+    blocks: Sequence[Block], open_file: OpenFile, how: LogReading
+) -> Iterator[pa.Table | Deletes]:
+    for name, of_file in groupby(blocks, key=lambda block: block.file):
+        with open_file(name) as source:
+            for block in of_file:
+                yield from _parts(block, source, how)
 
 
 def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:

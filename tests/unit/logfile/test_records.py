@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import random
 from decimal import Decimal
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 
 from pyhudi.config.merging import DeleteMarker, MergeLaw
 from pyhudi.errors import CorruptTableError
+from pyhudi.logfile import records
 from pyhudi.logfile.deletes import Deletes, OrderingKind
 from pyhudi.logfile.records import LogRecords, merge_log_records
 from pyhudi.merge.rule import MergeRule
@@ -156,6 +158,22 @@ class KeepsTheLonger:
         position = newer.schema.get_field_index("_hoodie_is_deleted")
         answered = newer.set_column(position, "_hoodie_is_deleted", gone)
         return answered.append_column("_pyhudi_keeps_older", pa.array(keeps))
+
+
+@pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL], ids=lambda r: r.law.name)
+@pytest.mark.parametrize("seed", range(20))
+def test_records_that_are_merged_as_they_come_are_the_same(
+    rule: MergeRule, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    parts: list[pa.Table | Deletes] = []
+    for _ in range(12):
+        keys = chance.sample("abcdefgh", 3)
+        rows = [(key, chance.randint(0, 5), chance.choice(["x", "y", None])) for key in keys]
+        parts += [table(*rows), chance.choice([finals, lambda key: at(key, 3)])(keys[0])]
+    at_once = texts(merged(rule, *parts))
+    monkeypatch.setattr(records, "WAITING_RECORDS", chance.randint(1, 9))
+    assert texts(merged(rule, *parts)) == at_once
 
 
 def test_a_merger_in_python_joins_rows_and_never_meets_a_delete_record() -> None:
