@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
+from pyhudi.config.merging import PARTIAL_UPDATE_PAYLOAD
 from pyhudi.errors import (
     CorruptTableError,
     HudiError,
@@ -18,8 +20,10 @@ from pyhudi.errors import (
     UnsupportedError,
 )
 from tests.support.log_files import avro_block, delete_block, rollback_block
+from tests.support.mor_history import History
 from tests.support.mor_table import (
     COMMIT_TIME,
+    EVENT_TIME,
     NULLABLE,
     OWN,
     SCHEMA,
@@ -249,3 +253,27 @@ def test_unknown_columns_are_refused(table: MorTable) -> None:
     table.instant("2")
     with pytest.raises(RequestError, match="no column nowhere"):
         read(table, columns=["nowhere"])
+
+
+def rows_of(table: MorTable, **query) -> dict[str, Row]:
+    found = pyhudi.read_table(table.path, columns=["name", "ts", "id"], **query).to_pylist()
+    rows = {row["id"]: (row["id"], row["ts"], row["name"]) for row in found}
+    assert len(rows) == len(found)
+    return rows
+
+
+@pytest.mark.parametrize("payload", [COMMIT_TIME, EVENT_TIME, PARTIAL_UPDATE_PAYLOAD])
+@pytest.mark.parametrize("seed", range(25))
+def test_any_history_reads_to_what_the_model_has(payload: str, seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    history = History(chance, payload, tmp_path / "t")
+    for time in "BCDEFGHIJ":
+        step = history.compact if chance.random() < 0.15 else history.write
+        step(time)
+    now = history.model.read()
+    assert rows_of(history.table) == now
+    for time, state in history.states.items():
+        assert rows_of(history.table, as_of=moment(time)) == state
+    bound = chance.randint(0, 9)
+    kept = {key: row for key, row in now.items() if row[1] >= bound}
+    assert rows_of(history.table, filters=pc.field("ts") >= bound) == kept

@@ -1,4 +1,4 @@
-"""Random tables read to what a plain model, record after record, makes of them."""
+"""Merge-on-read tables with random histories, and a plain model of what is in them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow.compute as pc
-import pytest
-
-import pyhudi
-from pyhudi.config.merging import PARTIAL_UPDATE_PAYLOAD
 from tests.support.log_files import avro_block, delete_block, rollback_block
 from tests.support.mor_table import (
     COMMIT_TIME,
@@ -66,13 +61,6 @@ def random_rows(chance: random.Random) -> list[Row]:
     return [(key, chance.randint(0, 9), chance.choice([None, "x", "y", "z"])) for key in keys]
 
 
-def read(table: MorTable, **query) -> dict[str, Row]:
-    found = pyhudi.read_table(table.path, columns=["name", "ts", "id"], **query).to_pylist()
-    rows = {row["id"]: (row["id"], row["ts"], row["name"]) for row in found}
-    assert len(rows) == len(found)
-    return rows
-
-
 class History:
     """A table that is written at random, and the model of it."""
 
@@ -114,20 +102,3 @@ class History:
             self.table.instant(time)
             self.model.write(rows, gone)
             self.states[time] = self.model.read()
-
-
-@pytest.mark.parametrize("payload", [COMMIT_TIME, EVENT_TIME, PARTIAL_UPDATE_PAYLOAD])
-@pytest.mark.parametrize("seed", range(25))
-def test_any_history_reads_to_what_the_model_has(payload: str, seed: int, tmp_path: Path) -> None:
-    chance = random.Random(seed)
-    history = History(chance, payload, tmp_path / "t")
-    for time in "BCDEFGHIJ":
-        step = history.compact if chance.random() < 0.15 else history.write
-        step(time)
-    now = history.model.read()
-    assert read(history.table) == now
-    for time, state in history.states.items():
-        assert read(history.table, as_of=moment(time)) == state
-    bound = chance.randint(0, 9)
-    kept = {key: row for key, row in now.items() if row[1] >= bound}
-    assert read(history.table, filters=pc.field("ts") >= bound) == kept
