@@ -10,11 +10,11 @@ import struct
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Final
 
 import fastavro
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from fastavro.schema import SchemaParseException, UnknownType
 
@@ -28,7 +28,7 @@ from pyhudi.schema.avro import AvroType
 CONTENT_VERSION: Final = 3
 _BATCH_RECORDS: Final = 16_384
 
-Span = tuple[int, int]
+Places = npt.NDArray[np.int64]
 _KEPT_KEYS: Final[tuple[str, ...]] = ("name", "namespace", "type", "symbols", "size")
 _BAD_BYTES: Final = (ValueError, EOFError, IndexError, KeyError, OverflowError, TypeError)
 
@@ -85,11 +85,17 @@ def iter_tables(
         # Without any column there would be no rows either.
         fields = fields or list(schema.arrow)[:1]
         wanted = [field.name for field in fields]
-        for spans in _batches(split_records(content)):
+        data = np.frombuffer(content, dtype=np.uint8)
+        all_starts, all_ends = split_records(content)
+        for first in range(0, len(all_starts), _BATCH_RECORDS):
+            batch = slice(first, first + _BATCH_RECORDS)
+            starts, ends = all_starts[batch], all_ends[batch]
             if schema.columnar is not None:
-                arrays = _by_columns(content, spans, schema.columnar, schema.arrow, wanted)
+                arrays = decode_columns(
+                    data, starts, ends, schema.columnar, list(schema.arrow), wanted
+                )
             else:
-                records = _records(content, spans, schema.plain)
+                records = _records(content, starts, ends, schema.plain)
                 arrays = [_column(records, field) for field in fields]
             yield pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     except HudiError as error:
@@ -98,7 +104,7 @@ def iter_tables(
         raise CorruptTableError(f"{where} holds no records of its schema: {error!r}") from error
 
 
-def split_records(content: bytes) -> Iterator[Span]:
+def split_records(content: bytes) -> tuple[Places, Places]:
     """Where each record of an Avro data block begins and ends.
 
     Raises:
@@ -108,17 +114,20 @@ def split_records(content: bytes) -> Iterator[Span]:
     version, count = struct.unpack_from(">ii", content) if len(content) >= at else (-1, 0)
     if not 1 <= version <= CONTENT_VERSION:
         raise CorruptTableError(f"the content begins with the version {version}")
+    starts = []
+    length_at = struct.Struct(">i").unpack_from
     for _ in range(count):
         if at + 4 > len(content):
             raise CorruptTableError("the content ends between two records")
-        (length,) = struct.unpack_from(">i", content, at)
-        at += 4
-        if not 0 <= length <= len(content) - at:
+        (length,) = length_at(content, at)
+        if length < 0:
             raise CorruptTableError(f"a record is {length} bytes long")
-        yield at, at + length
-        at += length
+        starts.append(at + 4)
+        at += 4 + length
     if at != len(content):
-        raise CorruptTableError(f"{len(content) - at} bytes are left behind the last record")
+        raise CorruptTableError(f"the records end at byte {at} of {len(content)}")
+    begin = np.array(starts, dtype=np.int64)
+    return begin, np.append(begin[1:] - 4, [at] * min(1, count))
 
 
 def join_records(records: Collection[bytes]) -> bytes:
@@ -129,23 +138,13 @@ def join_records(records: Collection[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def _by_columns(
-    content: bytes,
-    spans: list[Span],
-    record: Mapping[str, Any],
-    arrow: pa.Schema,
-    wanted: Collection[str],
-) -> list[pa.Array]:
-    data = np.frombuffer(content, dtype=np.uint8)
-    places = np.array(spans, dtype=np.int64)
-    return decode_columns(data, places[:, 0], places[:, 1], record, list(arrow), wanted)
-
-
-def _records(content: bytes, spans: list[Span], plain: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _records(
+    content: bytes, starts: Places, ends: Places, plain: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Records with arrays and maps, one by one."""
     source = io.BytesIO(content)
     records = []
-    for start, end in spans:
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         source.seek(start)
         record: dict[str, Any] = fastavro.schemaless_reader(source, plain, None)
         if source.tell() != end:
@@ -153,11 +152,6 @@ def _records(content: bytes, spans: list[Span], plain: Mapping[str, Any]) -> lis
             raise CorruptTableError(f"a record of {length} bytes ends after {read}")
         records.append(record)
     return records
-
-
-def _batches(spans: Iterator[Span]) -> Iterator[list[Span]]:
-    while batch := list(islice(spans, _BATCH_RECORDS)):
-        yield batch
 
 
 def _column(records: list[dict[str, Any]], field: pa.Field) -> pa.Array:

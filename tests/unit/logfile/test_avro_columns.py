@@ -158,10 +158,10 @@ def test_records_with_arrays_and_maps_are_decoded_one_by_one(kind: dict[str, Any
 
 
 def decode(content: bytes, schema: dict[str, Any]) -> list[pa.Array]:
-    spans = np.array(list(split_records(content)), dtype=np.int64)
+    starts, ends = split_records(content)
     data = np.frombuffer(content, dtype=np.uint8)
     arrow = avro_to_arrow(schema)
-    return decode_columns(data, spans[:, 0], spans[:, 1], schema, list(arrow), arrow.names)
+    return decode_columns(data, starts, ends, schema, list(arrow), arrow.names)
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ def test_names_and_defaults_of_a_schema_do_not_matter() -> None:
     [
         pytest.param(b"", "version -1", id="empty"),
         pytest.param(b"\x00\x00\x00\x09" + CONTENT[4:], "version 9", id="version"),
-        pytest.param(CONTENT[:-1], "record is", id="cut"),
-        pytest.param(CONTENT + b"\x00", "left behind", id="longer"),
+        pytest.param(CONTENT[:-1], "end at byte", id="cut"),
+        pytest.param(CONTENT + b"\x00", "end at byte", id="longer"),
         pytest.param(CONTENT[:7] + b"\x03" + CONTENT[8:], "between two records", id="count"),
         pytest.param(
             CONTENT[:12] + b"\x09" + CONTENT[13:], "branch that its union has not", id="union"
@@ -112,7 +112,7 @@ def test_records_of_hudi_are_joined_to_the_same_bytes(name: str) -> None:
                 content = block.read(source)
                 parsed = fastavro.parse_schema(json.loads(block.header[HeaderKey.SCHEMA]))
                 encoded = []
-                for start, end in split_records(content):
+                for start, end in zip(*split_records(content), strict=True):
                     record = fastavro.schemaless_reader(
                         io.BytesIO(content[start:end]), parsed, None
                     )
