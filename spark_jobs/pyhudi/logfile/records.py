@@ -18,6 +18,7 @@ from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.deletes import Deletes, OrderingKind
 from pyhudi.logfile.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
+from pyhudi.merge.deletes import operation_deletes
 from pyhudi.merge.ordering import Column, Flags, Positions, key_codes, one_array, ordering_columns
 from pyhudi.merge.rule import MergeRule
 
@@ -142,11 +143,14 @@ def _orderings_of(rows: pa.Table, rule: MergeRule) -> tuple[pa.Array, ...]:
 
 def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords:
     # A custom merger sees rows that are marked deleted, and decides.
-    deleted = None if rule.law is MergeLaw.CUSTOM else rule.deleted(rows)
+    flags = [] if rule.law is MergeLaw.CUSTOM else [rule.deleted(rows), operation_deletes(rows)]
     keys = one_array(keys_of(rows)).cast(pa.string())
     if keys.null_count:
         raise CorruptTableError(f"{keys.null_count} rows of a log file have no record key")
-    is_delete = np.zeros(len(keys), dtype=bool) if deleted is None else deleted
+    is_delete = np.zeros(len(keys), dtype=bool)
+    for found in flags:
+        if found is not None:
+            is_delete = is_delete | found
     return LogRecords(
         keys=keys,
         rows=rows,

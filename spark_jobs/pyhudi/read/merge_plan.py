@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pyhudi.config.merging import CUSTOM_MERGER, MergeLaw
+from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import UnsupportedError
+from pyhudi.errors import OptionError
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
+from pyhudi.merge.custom import load_merger
+from pyhudi.merge.deletes import OPERATION_FIELD
 from pyhudi.merge.ordering import Column
 from pyhudi.merge.rule import MergeRule
 from pyhudi.merge.settle import default_values, stored_rule
@@ -41,16 +44,18 @@ class LogMerge:
     begin: str | None
     virtual_keys: KeyGenerator | None
 
-    def columns(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Of a table's columns those to read for rows that shall have some of them."""
+    def columns(self, asked: Sequence[str], own: Sequence[str]) -> frozenset[str]:
+        """The columns to read for rows of those asked for; ``own`` are all of the table.
+
+        Columns that the table has not can be among them.
+        """
+        # A merger in Python sees whole rows.
+        names = own if self.rule.law is MergeLaw.CUSTOM else asked
         keys = (RECORD_KEY,) if self.virtual_keys is None else self.virtual_keys.key_columns
         range_ends = () if self.begin is None else (COMMIT_TIME,)
-        return (
-            *names,
-            *keys,
-            *range_ends,
-            *self.rule.deleting_columns,
-            *self.rule.columns_to_merge(names),
+        merged = self.rule.columns_to_merge(names)
+        return frozenset(
+            (*asked, *keys, *range_ends, OPERATION_FIELD, *self.rule.deleting_columns, *merged)
         )
 
     def instant_test(self) -> Callable[[str], bool]:
@@ -72,31 +77,40 @@ class LogMerge:
 
 
 def plan_merge(
-    table: Table, schema: pa.Schema, *, as_of: str | None, begin: str | None
+    table: Table, schema: pa.Schema, query: ReadConfig, *, as_of: str | None
 ) -> LogMerge:
-    """How the log files of a table are merged, now or as of an instant, or what changed since one.
+    """How the log files of a table are merged for a query, now or as of an instant.
 
     Raises:
         UnsupportedError: records are merged by a rule that is not followed here.
+        OptionError: they are merged by a Python class that the query does not name, or that is not
+            there.
     """
     config = table.config
     if config.merge_law is MergeLaw.CUSTOM:
-        # A class that a file of the table names is run only when the caller names it too.
-        raise UnsupportedError(
-            f"the log files of table {config.name} are merged by the Python class "
-            f"{config.custom_merger} ({CUSTOM_MERGER.key}), which reading does not run; "
-            "query_type='read_optimized' gives the rows of its base files",
-            where=table.storage.uri,
-        )
+        _check_merger(config, query, table.storage.uri)
     return LogMerge(
         rule=stored_rule(
             config, without_meta(schema), defaults=default_values(table.avro_schema(as_of))
         ),
         timeline=table.timeline,
         as_of=as_of,
-        begin=begin,
+        begin=query.begin if query.query_type is QueryType.INCREMENTAL else None,
         virtual_keys=None if config.populate_meta_fields else _virtual_keys(config),
     )
+
+
+def _check_merger(config: TableConfig, query: ReadConfig, where: str) -> None:
+    # A class that a file of the table names is run only when the caller names it too.
+    if query.custom_merger is None or query.custom_merger != config.custom_merger:
+        raise OptionError(
+            f"the log files of table {config.name} are merged by the Python class "
+            f"{config.custom_merger}, and the query names {query.custom_merger or 'none'}; give "
+            f"custom_merger={config.custom_merger!r} ({CUSTOM_MERGER.key}), or read the base files "
+            "alone with query_type='read_optimized'",
+            where=where,
+        )
+    load_merger(query.custom_merger)
 
 
 def _virtual_keys(config: TableConfig) -> KeyGenerator:

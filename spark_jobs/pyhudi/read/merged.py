@@ -65,7 +65,7 @@ def _stored(
 
 
 def _log_records(storage: Storage, plan: ReadPlan, merge: LogMerge, found: FileSlice) -> LogRecords:
-    wanted = {*merge.columns(plan.held)} - {*plan.from_path, *plan.absent}
+    wanted = merge.columns(plan.held, plan.stored.names) - {*plan.from_path, *plan.absent}
     schema = pa.schema([field for field in plan.stored if field.name in wanted])
     how = LogReading(
         is_wanted=merge.instant_test(),

@@ -96,7 +96,6 @@ def plan_read(
     bases, slices = _files_and_slices(table, query, partitions, as_of)
     files = matching_files(bases, rows, schema, table.config)
     from_path = table.config.partition_fields if table.config.drop_partition_columns else ()
-    begin = query.begin if query.query_type is QueryType.INCREMENTAL else None
     merging = [each.base_file for each in slices if each.base_file is not None]
     _refuse_skeletons([*files, *merging], table)
     if from_path:
@@ -113,7 +112,7 @@ def plan_read(
         from_path=from_path,
         absent=() if table.config.populate_meta_fields else META_FIELDS,
         slices=slices,
-        merge=plan_merge(table, stored, as_of=as_of, begin=begin) if slices else None,
+        merge=plan_merge(table, stored, query, as_of=as_of) if slices else None,
     )
 
 

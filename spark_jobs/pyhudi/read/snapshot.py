@@ -29,6 +29,7 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     end: str | None = None,
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
+    custom_merger: str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Read a table, or what a query leaves of it, into memory.
@@ -44,7 +45,8 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
         theirs; rows in no order. Meta columns are null in a table that does not keep them.
 
     The rows of a merge-on-read table are its base files with their log files merged in; without
-    these it is read by ``read_optimized``.
+    these it is read by ``read_optimized``. Where a Python class merges them, ``custom_merger`` has
+    to name it, as writes do.
 
     Raises:
         TableNotFoundError: no table at the path.
@@ -52,7 +54,9 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
         UnsupportedError: a kind of query or table that is not read here.
         MissingFileError: a file was cleaned away while it was wanted; a retry reads the new state.
     """
-    query = ReadConfig.of(query_type=query_type, as_of=as_of, begin=begin, end=end)
+    query = ReadConfig.of(
+        query_type=query_type, as_of=as_of, begin=begin, end=end, custom_merger=custom_merger
+    )
     table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)
 
@@ -81,6 +85,7 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     end: str | None = None,
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
+    custom_merger: str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> pa.RecordBatchReader:
     """Read what ``read_table`` reads, a batch at a time.
@@ -91,7 +96,9 @@ def read_batches(  # noqa: PLR0913 - the same keywords
         file slice, whatever the table's size.
     Raises: as ``read_table``; MissingFileError while batches are read.
     """
-    query = ReadConfig.of(query_type=query_type, as_of=as_of, begin=begin, end=end)
+    query = ReadConfig.of(
+        query_type=query_type, as_of=as_of, begin=begin, end=end, custom_merger=custom_merger
+    )
     table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)
     parts = chain(

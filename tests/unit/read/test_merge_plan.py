@@ -9,8 +9,11 @@ import pytest
 
 import pyhudi
 from pyhudi.config.merging import MergeLaw
+from pyhudi.config.read import ReadConfig
 from pyhudi.read.merge_plan import LogMerge, plan_merge
 from tests.support.mor_table import COMMIT_TIME, MorTable, moment
+
+ALWAYS = {"_hoodie_record_key", "_hoodie_is_deleted", "_hoodie_operation"}
 
 
 def planned(path: Path, *, begin: str | None = None, as_of: str | None = None, **more) -> LogMerge:
@@ -19,23 +22,24 @@ def planned(path: Path, *, begin: str | None = None, as_of: str | None = None, *
         made.instant(time)
     made.instant("4", "deltacommit.inflight")
     table = pyhudi.open_table(str(made.path))
-    return plan_merge(table, table.schema(), as_of=as_of, begin=begin)
+    kind = "snapshot" if begin is None else "incremental"
+    query = ReadConfig.of(query_type=kind, begin=begin)
+    return plan_merge(table, table.schema(), query, as_of=as_of)
 
 
 def test_merging_takes_the_key_what_orders_and_what_deletes(tmp_path: Path) -> None:
     merge = planned(tmp_path)
     assert merge.rule.law is MergeLaw.EVENT_TIME
-    taken = set(merge.columns(["name"]))
-    assert taken == {"name", "_hoodie_record_key", "_hoodie_is_deleted", "ts"}
+    assert merge.columns(["name"], ["id", "ts", "name"]) == {"name", "ts", *ALWAYS}
 
 
 def test_by_commit_time_nothing_orders(tmp_path: Path) -> None:
     merge = planned(tmp_path, hoodie_compaction_payload_class=COMMIT_TIME)
-    assert set(merge.columns([])) == {"_hoodie_record_key", "_hoodie_is_deleted"}
+    assert merge.columns([], ["id", "ts"]) == ALWAYS
 
 
 def test_changes_since_an_instant_take_the_commit_time(tmp_path: Path) -> None:
-    assert "_hoodie_commit_time" in planned(tmp_path, begin=moment("1")).columns([])
+    assert "_hoodie_commit_time" in planned(tmp_path, begin=moment("1")).columns([], [])
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,7 @@ def test_keys_of_tables_that_keep_none_are_made(tmp_path: Path, key_fields: str,
         hoodie_populate_meta_fields="false",
         hoodie_table_recordkey_fields=key_fields,
     )
-    assert set(key_fields.split(",")) <= set(merge.columns([]))
+    assert set(key_fields.split(",")) <= merge.columns([], [])
     assert merge.keys_of(pa.table({"id": ["a"], "ts": [7]})).to_pylist() == keys
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.config.merging import PARTIAL_UPDATE_PAYLOAD
+from pyhudi.config.merging import CUSTOM_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
 from pyhudi.errors import (
     CorruptTableError,
     HudiError,
@@ -236,6 +238,48 @@ def test_a_column_that_the_rule_needs_and_the_table_has_not_orders_nothing(tmp_p
     made.instant("1")
     made.instant("2")
     assert read(made) == ["a:2"]
+
+
+class Sums:
+    """Adds the ordering values of both rows and names the sum."""
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
+        assert {"id", "ts", "name"} <= set(newer.column_names)
+        total = pc.add(older.column("ts"), newer.column("ts"))
+        at = newer.schema.get_field_index
+        summed = newer.set_column(at("ts"), "ts", total)
+        return summed.set_column(at("name"), "name", total.cast(pa.string()))
+
+
+def test_a_merger_in_python_that_the_query_names_merges(tmp_path: Path) -> None:
+    merger = f"{__name__}:Sums"
+    made = MorTable.make(
+        tmp_path / "t",
+        hoodie_compaction_payload_class=CUSTOM_PAYLOAD,
+        pyhudi_merge_custom_merger=merger,
+    )
+    made.base("f", "1", records("1", ("a", 9, "1"), ("b", 9, "1")))
+    made.log("f", "1", rows_at("2", ("a", 1, "2")), rows_at("3", ("a", 2, "3"), ("x", 1, "3")))
+    for time in "123":
+        made.instant(time)
+    assert read(made, custom_merger=merger) == ["a:12", "b:1", "x:3"]
+    batches = pyhudi.read_batches(made.path, columns=["name"], custom_merger=merger)
+    assert sorted(batches.read_all().column("name").to_pylist()) == ["1", "12", "3"]
+
+
+def test_rows_of_a_changelog_that_delete_are_deletes(tmp_path: Path) -> None:
+    made = MorTable.make(tmp_path / "t")
+    made.base("f", "1", records("1", ("a", 1, "1"), ("b", 1, "1"), ("c", 9, "1")))
+    operation = {"name": "_hoodie_operation", "type": ["null", "string"], "default": None}
+    schema = {**SCHEMA, "fields": [*NULLABLE, operation, *OWN]}
+    written = records("2", ("a", 2, "2"), ("b", 2, "2"), ("c", 2, "2"), ("x", 2, "2"))
+    for row, done in zip(written, ["U", "D", "-U", "I"], strict=True):
+        row["_hoodie_operation"] = done
+    own = json.dumps({**SCHEMA, "fields": [operation, *OWN]})
+    made.log("f", "1", avro_block(moment("2"), written, schema))
+    made.instant("1")
+    made.instant("2", body=json.dumps({"extraMetadata": {"schema": own}}))
+    assert read(made) == ["a:2", "c:1", "x:2"]
 
 
 def test_java_payloads_are_refused(tmp_path: Path) -> None:

@@ -79,12 +79,16 @@ def test_without_log_files_a_slice_is_its_base_file() -> None:
     assert len(plan.files) == 3
 
 
-def test_a_merger_that_a_table_names_is_not_run_by_reading(tmp_path: Path) -> None:
+def test_a_merger_that_a_table_names_is_run_only_when_the_query_names_it(tmp_path: Path) -> None:
     table = golden_copy("v6_mor_basic", tmp_path)
     set_property(table, "hoodie.compaction.payload.class", "pyhudi.merge.custom.Merger")
     set_property(table, "pyhudi.merge.custom.merger", "os:system")
-    with pytest.raises(UnsupportedError, match=r"os:system.*does not run.*read_optimized"):
+    with pytest.raises(OptionError, match=r"os:system, and the query names none.*read_optimized"):
         pyhudi.read_table(table)
+    with pytest.raises(OptionError, match=r"names os:popen"):
+        pyhudi.read_table(table, custom_merger="os:popen")
+    with pytest.raises(OptionError, match=r"os:system is no class"):
+        pyhudi.read_table(table, custom_merger="os:system")
     assert pyhudi.read_table(table, query_type="read_optimized").num_rows
 
 
