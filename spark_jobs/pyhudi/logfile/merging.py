@@ -51,11 +51,13 @@ def _changed(
     rows: pa.Table, hits: Positions, records: LogRecords, rule: MergeRule
 ) -> Iterator[pa.Table]:
     """The rows of a table of which some meet a log record each."""
-    stored = rows.take(pa.array(hits))
+    stored = _at(rows.select(rule.columns_to_merge(rows.schema.names)), hits)
     is_kept = _is_newer(stored, records, rule)
     alive = np.flatnonzero(~records.is_delete)
-    pairs = pa.array(alive)
-    merged = rule.merge(stored.take(pairs), records.rows.take(pairs))
+    if len(alive) < len(records):
+        merged = rule.merge(_at(stored, alive), _at(records.rows, alive))
+    else:
+        merged = rule.merge(stored, records.rows)
     is_kept[alive] = merged.is_kept
     is_untouched = np.ones(rows.num_rows, dtype=bool)
     is_untouched[hits[~is_kept]] = False
@@ -68,7 +70,12 @@ def _is_newer(stored: pa.Table, records: LogRecords, rule: MergeRule) -> Flags:
     is_newer = np.zeros(len(records), dtype=bool)
     weighed = np.flatnonzero(records.is_delete & ~records.is_final)
     if rule.law is MergeLaw.EVENT_TIME and len(weighed):
-        rows = stored.take(pa.array(weighed))
+        rows = _at(stored, weighed)
         theirs = [column.take(pa.array(weighed)) for column in records.orderings]
         is_newer[weighed] = stored_is_newer(ordering_columns(rows, rule.ordering_fields), theirs)
     return is_newer
+
+
+def _at(rows: pa.Table, positions: Positions) -> pa.Table:
+    """The rows at some positions; a table without columns is left as it is."""
+    return rows.take(pa.array(positions)) if rows.num_columns else rows

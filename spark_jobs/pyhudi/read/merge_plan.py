@@ -53,10 +53,10 @@ class LogMerge:
         names = own if self.rule.law is MergeLaw.CUSTOM else asked
         keys = (RECORD_KEY,) if self.virtual_keys is None else self.virtual_keys.key_columns
         range_ends = () if self.begin is None else (COMMIT_TIME,)
-        merged = self.rule.columns_to_merge(names)
-        return frozenset(
-            (*asked, *keys, *range_ends, OPERATION_FIELD, *self.rule.deleting_columns, *merged)
-        )
+        ordering = (path.partition(".")[0] for path in self.rule.ordering_fields)
+        merged = (*self.rule.columns_to_merge(names), *ordering)
+        deleting = (OPERATION_FIELD, *self.rule.deleting_columns)
+        return frozenset((*asked, *keys, *range_ends, *deleting, *merged))
 
     def instant_test(self) -> Callable[[str], bool]:
         """Whether the blocks of an instant count, as a function."""

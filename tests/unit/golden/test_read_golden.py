@@ -84,6 +84,13 @@ def test_batches_of_a_merge_on_read_table_hold_its_rows(name: str) -> None:
     assert row_texts(batches.read_all()) == expected_rows(name)
 
 
+@pytest.mark.parametrize("column", ["note", "price", "_hoodie_commit_time"])
+@pytest.mark.parametrize("name", MERGED)
+def test_one_column_of_merged_rows_can_be_read_alone(name: str, column: str) -> None:
+    found = pyhudi.read_table(golden_table(name), columns=[column])
+    assert row_texts(found) == row_texts(pyhudi.read_table(golden_table(name)).select([column]))
+
+
 @pytest.mark.parametrize("name", MERGED)
 def test_columns_and_filters_apply_to_merged_rows(name: str) -> None:
     filters = (pc.field("ts") > 1500) | (pc.field("note") == "second")
