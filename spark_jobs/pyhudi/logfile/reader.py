@@ -90,6 +90,9 @@ def iter_blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
 def _block_at(source: pa.NativeFile, name: str, at: int, end: int) -> Block:
     first = _read(source, at, min(_FIRST_READ_BYTES, end - at))
     size, problem = _size_of(source, first, at, end)
+    if problem and size and _is_of_version_0(source, first, at + PREFIX_BYTES + size, end):
+        # Such a block has neither header nor trailing length, and is not read.
+        return Block(file=name, offset=at, size_bytes=PREFIX_BYTES + size, kind=BlockKind.AVRO)
     if problem:
         length = _next_magic(source, at + 1, end) - at
         return Block(
@@ -122,7 +125,7 @@ def _block_at(source: pa.NativeFile, name: str, at: int, end: int) -> Block:
 
 
 def _size_of(source: pa.NativeFile, first: bytes, at: int, end: int) -> tuple[int, str]:
-    """The size that a block states, and what is wrong with it."""
+    """The size that a block states, if it can be, and what is wrong with it."""
     if not first.startswith(MAGIC):
         return 0, "it does not begin as a block"
     if len(first) < PREFIX_BYTES:
@@ -132,8 +135,18 @@ def _size_of(source: pa.NativeFile, first: bytes, at: int, end: int) -> tuple[in
         return 0, f"its length is {size} bytes"
     trailer = _read(source, at + PREFIX_BYTES + size - TRAILER_BYTES, TRAILER_BYTES)
     if trailer != struct.pack(">q", size + len(MAGIC)):
-        return 0, f"its length is {size} bytes, and its trailing length contradicts it"
+        return size, f"its length is {size} bytes, and its trailing length contradicts it"
     return size, ""
+
+
+def _is_of_version_0(source: pa.NativeFile, first: bytes, behind: int, end: int) -> bool:
+    """Whether bytes without trailing length are a block of the oldest format.
+
+    Source: HoodieLogFormatVersion, Hudi 0.15.
+    """
+    if first[PREFIX_BYTES : PREFIX_BYTES + 4] != b"\0\0\0\0":
+        return False
+    return behind == end or _read(source, behind, len(MAGIC)) == MAGIC
 
 
 def _header(source: pa.NativeFile, first: bytes, at: int, size: int) -> Header:

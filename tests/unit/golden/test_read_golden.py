@@ -91,9 +91,16 @@ def test_one_column_of_merged_rows_can_be_read_alone(name: str, column: str) -> 
     assert row_texts(found) == row_texts(pyhudi.read_table(golden_table(name)).select([column]))
 
 
+@pytest.mark.parametrize(
+    "filters",
+    [
+        pytest.param((pc.field("ts") > 1500) | (pc.field("note") == "second"), id="values"),
+        pytest.param((pc.field("part") == "north") & (pc.field("qty") > 5), id="partition"),
+        pytest.param(pc.field("_hoodie_commit_time") > "202611211050", id="commit_time"),
+    ],
+)
 @pytest.mark.parametrize("name", MERGED)
-def test_columns_and_filters_apply_to_merged_rows(name: str) -> None:
-    filters = (pc.field("ts") > 1500) | (pc.field("note") == "second")
+def test_columns_and_filters_apply_to_merged_rows(name: str, filters: pc.Expression) -> None:
     columns = ["note", "id"]
     found = pyhudi.read_table(golden_table(name), columns=columns, filters=filters)
     every = pyhudi.read_table(golden_table(name))

@@ -8,10 +8,11 @@ import random
 import pyarrow as pa
 import pytest
 
-from pyhudi.errors import HudiError
+from pyhudi.errors import HudiError, UnsupportedError
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.framing import MAGIC, BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
+from pyhudi.logfile.scan import blocks_that_count
 from tests.support.golden import golden_names
 from tests.support.log_files import (
     avro_block,
@@ -117,6 +118,16 @@ def test_a_torn_block_reaches_to_the_next_magic_however_far() -> None:
     found = blocks_of(torn + THIRD)
     assert [block.offset for block in found] == [0, len(torn)]
     assert found[0].size_bytes == len(torn)
+
+
+@pytest.mark.parametrize("after", [b"", THIRD])
+def test_a_block_of_the_oldest_format_is_whole_and_refused(after: bytes) -> None:
+    body = b"\0" * 4 + b"\0\0\0\3" + (90).to_bytes(8, "big") + b"z" * 90
+    data = FIRST + MAGIC + len(body).to_bytes(8, "big") + body + after
+    found = blocks_of(data)
+    assert [block.version for block in found] == [1, 0, *([1] if after else [])]
+    with pytest.raises(UnsupportedError, match=r"of a\.log has the log format version 0"):
+        blocks_that_count(found, lambda _: True)
 
 
 def test_a_magic_within_a_whole_block_begins_none() -> None:
