@@ -8,6 +8,7 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.instant_text import normalise_instant
+from pyhudi.config.merging import CUSTOM_MERGER
 from pyhudi.config.option import Option, declare
 from pyhudi.errors import OptionError
 
@@ -83,12 +84,16 @@ END = declare(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadConfig:
-    """A query; instants are in the digits that they are compared by."""
+    """A query; instants are in the digits that they are compared by.
+
+    ``custom_merger`` is the class path of a merger in Python that may be run.
+    """
 
     query_type: QueryType = QueryType.SNAPSHOT
     as_of: str | None = None
     begin: str | None = None
     end: str | None = None
+    custom_merger: str | None = None
 
     @classmethod
     def of(
@@ -98,6 +103,7 @@ class ReadConfig:
         as_of: str | None = None,
         begin: str | None = None,
         end: str | None = None,
+        custom_merger: str | None = None,
     ) -> ReadConfig:
         """The query that these texts ask for.
 
@@ -110,6 +116,7 @@ class ReadConfig:
             AS_OF.key: as_of,
             BEGIN.key: begin,
             END.key: end,
+            CUSTOM_MERGER.key: custom_merger,
         }
         return cls.from_options({key: text for key, text in given.items() if text is not None})
 
@@ -129,6 +136,7 @@ class ReadConfig:
             as_of=AS_OF.read(options),
             begin=BEGIN.read(options),
             end=END.read(options),
+            custom_merger=CUSTOM_MERGER.read(options),
         )
         query._check()
         return query

@@ -14,6 +14,7 @@ PARTITION_METADATA_PREFIX = ".hoodie_partition_metadata"
 
 _BUCKET_DIGITS = 8
 _BASE_FILE = re.compile(r"([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_(\d+)(\.[a-zA-Z0-9]+)")
+_LOG_FILE = re.compile(r"\.([^._]+)_([^.]*)\.log\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,35 @@ class BaseFileName:
 
     def __str__(self) -> str:
         return f"{self.file_id}_{self.write_token}_{self.instant}{self.extension}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFileName:
+    """The parts of a log file's name.
+
+    ``base_instant`` is that of the file slice in table version 6, ``version`` counts the slice's
+    log files from 1. ``write_token`` is empty in names of very old releases. Files with ``is_cdc``
+    hold change data and no rows of the table.
+    """
+
+    file_id: str
+    base_instant: str
+    version: int
+    write_token: str
+    is_cdc: bool = False
+
+    def __str__(self) -> str:
+        token = f"_{self.write_token}" if self.write_token else ""
+        suffix = ".cdc" if self.is_cdc else ""
+        return f".{self.file_id}_{self.base_instant}.log.{self.version}{token}{suffix}"
+
+    @property
+    def order(self) -> tuple[str, int, str, bool]:
+        """What log files of one file group are read in the order of.
+
+        Source: HoodieLogFile.LogFileComparator, Hudi 0.15 and 1.1.
+        """
+        return self.base_instant, self.version, self.write_token, self.is_cdc
 
 
 def hash_bucket_of(file_id: str) -> int | None:
@@ -67,3 +97,21 @@ def parse_base_file_name(name: str) -> BaseFileName | None:
         return None
     file_id, token, instant, extension = found.groups()
     return BaseFileName(file_id=file_id, write_token=token, instant=instant, extension=extension)
+
+
+def parse_log_file_name(name: str) -> LogFileName | None:
+    """The parts of a log file's name; None for the name of any other file.
+
+    Source: FSUtils.LOG_FILE_PATTERN, Hudi 0.15 and 1.1.
+    """
+    found = _LOG_FILE.fullmatch(name)
+    if found is None:
+        return None
+    file_id, base_instant, version, token, suffix = found.groups()
+    return LogFileName(
+        file_id=file_id,
+        base_instant=base_instant,
+        version=int(version),
+        write_token=token or "",
+        is_cdc=suffix is not None,
+    )

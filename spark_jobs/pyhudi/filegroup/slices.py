@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.filegroup.names import parse_base_file_name
+from pyhudi.filegroup.names import LogFileName, parse_base_file_name, parse_log_file_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +44,46 @@ class BaseFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """A file of rows and deletes that change the rows of a file slice.
+
+    ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
+    """
+
+    path: str
+    partition: str
+    name: LogFileName
+    size_bytes: int
+
+    @classmethod
+    def of(cls, partition: str, name: str, size_bytes: int) -> LogFile | None:
+        """The log file of this name in a partition; None when it is none, or one of change data."""
+        parsed = parse_log_file_name(name)
+        if parsed is None or parsed.is_cdc:
+            return None
+        path = f"{partition}/{name}" if partition else name
+        return cls(path=path, partition=partition, name=parsed, size_bytes=size_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileSlice:
-    """A file group as it was after one write."""
+    """A file group from one write of a base file, or of a first log file, to the next.
 
-    base_file: BaseFile
+    Shapes: ``log_files`` in the order in which they are read.
+    """
 
-    @property
-    def base_instant(self) -> str:
-        """The instant the slice begins with."""
-        return self.base_file.instant
+    partition: str
+    file_id: str
+    base_instant: str
+    base_file: BaseFile | None = None
+    log_files: tuple[LogFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
     """All that one set of record keys was ever written to.
 
-    Shapes: ``slices`` newest first, at most one per instant.
+    Shapes: ``slices`` newest first, at most one per base instant.
     """
 
     partition: str

@@ -8,6 +8,10 @@ import pyarrow.compute as pc
 from pyhudi.merge.ordering import Column, Flags, one_array
 
 SOFT_DELETE = "_hoodie_is_deleted"
+OPERATION_FIELD = "_hoodie_operation"
+"""The column of changelogs, as Hudi on Flink writes them: what was done to the row."""
+
+_DELETING_OPERATIONS = ("D", "-U")
 
 
 def soft_deletes(rows: pa.Table) -> Flags | None:
@@ -20,6 +24,18 @@ def soft_deletes(rows: pa.Table) -> Flags | None:
     if not pa.types.is_boolean(rows.schema.field(SOFT_DELETE).type):
         return None
     flags = _flags(rows.column(SOFT_DELETE))
+    return flags if flags.any() else None
+
+
+def operation_deletes(rows: pa.Table) -> Flags | None:
+    """Which rows are noted as deletes in the column that changelogs keep; None when none is.
+
+    Source: HoodieOperation.isDeleteRecord, Hudi 0.15 and 1.1.
+    """
+    if OPERATION_FIELD not in rows.schema.names:
+        return None
+    column = rows.column(OPERATION_FIELD).cast(pa.string())
+    flags = _flags(pc.is_in(column, value_set=pa.array(_DELETING_OPERATIONS)))
     return flags if flags.any() else None
 
 

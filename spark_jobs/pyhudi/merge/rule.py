@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyhudi.config.merging import DeleteMarker, MergeLaw
 from pyhudi.merge.choice import Step, choose, choose_rows, filled, fold
 from pyhudi.merge.custom import run_merger, with_soft_deletes
-from pyhudi.merge.deletes import soft_deletes, text_is
+from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes, text_is
 from pyhudi.merge.filling import newest_filled
 from pyhudi.merge.ordering import (
     Column,
@@ -70,6 +70,18 @@ class MergeRule:
     def keeps_whole_rows(self) -> bool:
         """Whether a merged row is always one of the two, so that ordering columns decide alone."""
         return self.law in (MergeLaw.COMMIT_TIME, MergeLaw.EVENT_TIME, MergeLaw.DMS)
+
+    @property
+    def asks_stored_rows(self) -> bool:
+        """Whether the stored row has a say in what a key's rows come to."""
+        return self.law not in (MergeLaw.COMMIT_TIME, MergeLaw.DMS)
+
+    @property
+    def deleting_columns(self) -> tuple[str, ...]:
+        """The columns by which rows can say that they delete their key."""
+        marker = () if self.delete_marker is None else (self.delete_marker.field,)
+        operation = (OPERATION,) if self.law is MergeLaw.DMS else ()
+        return (SOFT_DELETE, *operation, *marker)
 
     def columns_to_merge(self, names: Sequence[str]) -> list[str]:
         """Of a table's columns those that ``merge`` needs of the stored rows."""

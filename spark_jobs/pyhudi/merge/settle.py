@@ -21,6 +21,7 @@ from pyhudi.merge.ordering import field_at
 from pyhudi.merge.rule import OPERATION, MergeRule
 
 _DMS_MARKER = DeleteMarker(field=OPERATION, value="D")
+_ORDERED = (MergeLaw.EVENT_TIME, MergeLaw.PARTIAL_UPDATE, MergeLaw.CUSTOM)
 
 
 def settle_rule(
@@ -58,6 +59,33 @@ def settle_rule(
         law=law,
         ordering_fields=() if law is MergeLaw.COMMIT_TIME else config.ordering_fields,
         delete_marker=marker,
+        defaults=defaults if law is MergeLaw.NON_DEFAULTS else {},
+        merger=config.custom_merger,
+    )
+
+
+def stored_rule(
+    config: TableConfig, schema: pa.Schema, *, defaults: Mapping[str, object]
+) -> MergeRule:
+    """The rule by which a table's log records are merged with each other and with its base files.
+
+    ``defaults`` has the default values of columns that are not null. An ordering column that the
+    table has not orders nothing.
+
+    Shapes: ``schema`` is the table's, without meta columns.
+
+    Raises:
+        UnsupportedError: a rule that is not known here.
+    Source: HoodieReaderContext.initRecordMerger, Hudi 1.1.
+    """
+    law = config.merge_law
+    ordering = tuple(path for path in config.ordering_fields if field_at(schema, path) is not None)
+    if law is MergeLaw.EVENT_TIME and not ordering:
+        law = MergeLaw.COMMIT_TIME
+    return MergeRule(
+        law=law,
+        ordering_fields=ordering if law in _ORDERED else (),
+        delete_marker=_marker(config, law, schema),
         defaults=defaults if law is MergeLaw.NON_DEFAULTS else {},
         merger=config.custom_merger,
     )

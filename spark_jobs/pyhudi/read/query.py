@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import RequestError, UnsupportedError
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, FileSlice
+from pyhudi.read.merge_plan import LogMerge, plan_merge
 from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
 from pyhudi.read.retention import refuse_holes, refuse_unreadable
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, PARTITION_PATH
@@ -33,7 +34,8 @@ class ReadPlan:
     ``stored`` is the table's schema, ``schema`` the one rows are given in: the same columns, of
     which ``partition_text`` may have turned some to text. ``columns`` are those asked for, in that
     order, ``filtered`` those that ``filters`` looks at. Columns ``from_path`` lie in no file but in
-    the partition path, ``absent`` ones are null whatever the files hold.
+    the partition path, ``absent`` ones are null whatever the files hold. ``slices`` are file groups
+    whose rows their log files change, as ``merge`` says; they are not among ``files``.
     """
 
     config: TableConfig
@@ -45,6 +47,8 @@ class ReadPlan:
     filtered: tuple[str, ...]
     from_path: tuple[str, ...]
     absent: tuple[str, ...]
+    slices: tuple[FileSlice, ...] = ()
+    merge: LogMerge | None = None
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -89,13 +93,14 @@ def plan_read(
     filtered = () if rows is None else filter_columns(rows, schema)
     chosen = _chosen_columns(schema, columns)
     partitions = _kept_partitions(table, rows, filtered, schema)
-    files = matching_files(
-        table.latest_base_files(partitions, as_of=as_of), rows, schema, table.config
-    )
+    bases, slices = _files_and_slices(table, query, partitions, as_of)
+    files = matching_files(bases, rows, schema, table.config)
     from_path = table.config.partition_fields if table.config.drop_partition_columns else ()
-    _refuse_skeletons(files, table)
+    merging = [each.base_file for each in slices if each.base_file is not None]
+    _refuse_skeletons([*files, *merging], table)
     if from_path:
-        _refuse_silent_paths(files, stored, table)
+        paths = {file.partition for file in files} | {each.partition for each in slices}
+        _refuse_silent_paths(paths, stored, table)
     return ReadPlan(
         config=table.config,
         files=files,
@@ -106,6 +111,26 @@ def plan_read(
         filtered=filtered,
         from_path=from_path,
         absent=() if table.config.populate_meta_fields else META_FIELDS,
+        slices=slices,
+        merge=plan_merge(table, stored, query, as_of=as_of) if slices else None,
+    )
+
+
+def _files_and_slices(
+    table: Table, query: ReadConfig, partitions: list[str] | None, as_of: str | None
+) -> tuple[tuple[BaseFile, ...], tuple[FileSlice, ...]]:
+    """The base files that are read as they are, and the slices with log files to merge."""
+    reads_logs = (
+        table.config.table_type is TableType.MERGE_ON_READ
+        and query.query_type is not QueryType.READ_OPTIMIZED
+    )
+    if not reads_logs:
+        return table.latest_base_files(partitions, as_of=as_of), ()
+    found = table.latest_slices(partitions, as_of=as_of)
+    alone = (each.base_file for each in found if not each.log_files)
+    return (
+        tuple(file for file in alone if file is not None),
+        tuple(each for each in found if each.log_files),
     )
 
 
@@ -138,13 +163,6 @@ def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
         raise UnsupportedError(
             f"change data of table {config.name} cannot be read as yet; query_type can be "
             "snapshot, read_optimized or incremental",
-            where=where,
-        )
-    is_merge_on_read = config.table_type is TableType.MERGE_ON_READ
-    if is_merge_on_read and query.query_type is not QueryType.READ_OPTIMIZED:
-        raise UnsupportedError(
-            f"table {config.name} is MERGE_ON_READ, and its log files are not read as yet; "
-            "query_type='read_optimized' gives the rows of its base files",
             where=where,
         )
 
@@ -235,9 +253,9 @@ def _refuse_skeletons(files: Sequence[BaseFile], table: Table) -> None:
             )
 
 
-def _refuse_silent_paths(files: Sequence[BaseFile], schema: pa.Schema, table: Table) -> None:
+def _refuse_silent_paths(paths: Collection[str], schema: pa.Schema, table: Table) -> None:
     """Refuse partition columns that neither the files nor their paths state."""
-    for path in sorted({file.partition for file in files}):
+    for path in sorted(paths):
         if not path_values(path, schema, table.config):
             raise UnsupportedError(
                 f"table {table.config.name} keeps its partition columns "

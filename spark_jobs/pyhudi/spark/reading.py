@@ -15,12 +15,13 @@ from pyspark.sql.types import StructType
 from pyhudi.basefile.open import open_base_file
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.read import ReadConfig
+from pyhudi.errors import UnsupportedError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.snapshot import read_file
 from pyhudi.spark.batch.arrow_map import arrow_for_spark, map_in_arrow
 from pyhudi.storage.storage import Storage
-from pyhudi.table.table import open_table
+from pyhudi.table.table import Table, open_table
 
 
 def read(
@@ -45,9 +46,20 @@ def read(
     table = open_table(os.fspath(path), storage_options)
     query = ReadConfig.from_options(options or {})
     plan = plan_read(table, query, columns=columns, filters=filters)
+    _refuse_logs(table, plan)
     if _suits_spark(table.storage, plan):
         return _read_by_spark(spark, table.storage, plan)
     return _read_by_workers(spark, table.storage, plan)
+
+
+def _refuse_logs(table: Table, plan: ReadPlan) -> None:
+    if plan.slices:
+        raise UnsupportedError(
+            f"table {table.config.name} is MERGE_ON_READ, and its log files are not read into a "
+            "data frame as yet; read it with pyhudi.read_table, or its base files alone with the "
+            "query type read_optimized",
+            where=table.storage.uri,
+        )
 
 
 def spark_schema(schema: pa.Schema) -> StructType:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyhudi.actions.commit import ReplaceCommitMetadata
 from pyhudi.config.table import TableConfig
 from pyhudi.filegroup.listing import StorageListing
-from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.view import GroupId, latest_base_files
+from pyhudi.filegroup.slices import BaseFile, FileSlice
+from pyhudi.filegroup.view import GroupId, latest_base_files, latest_slices
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import with_meta
@@ -72,6 +72,16 @@ class Table:
         else:
             files = tuple(file for path in partitions for file in listing.files(path))
         return latest_base_files(files, self.timeline, replaced=self._replaced(), as_of=as_of)
+
+    def latest_slices(
+        self, partitions: Iterable[str] | None = None, as_of: str | None = None
+    ) -> tuple[FileSlice, ...]:
+        """The base files that hold the rows with the log files that change them.
+
+        Shapes: as ``latest_base_files``; a slice may have no base file.
+        """
+        files, logs = StorageListing(self.storage).base_and_log_files(partitions)
+        return latest_slices(files, logs, self.timeline, replaced=self._replaced(), as_of=as_of)
 
     def completion_time(self, time: str) -> str | None:
         """When the write requested at a time was completed, in digits; None when it was not."""

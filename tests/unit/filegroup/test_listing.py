@@ -66,3 +66,30 @@ def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:
 def test_values_with_a_slash_make_folders_below_folders() -> None:
     listing = StorageListing(open_storage(str(golden_table("v6_cow_odd_partitions_plain"))))
     assert any("/" in path for path in listing.partitions())
+
+
+def test_log_files_are_found_beside_base_files_in_one_listing(tmp_path) -> None:
+    listing = table(
+        tmp_path,
+        "p/.hoodie_partition_metadata",
+        f"p/{FILE}",
+        "p/.a-0_1.log.1_0-1-2",
+        "p/.a-0_1.log.1_0-1-2.cdc",
+        "p/..a-0_1.log.1_0-1-2.crc",
+        "q/.hoodie_partition_metadata",
+        "q/.b-0_1.log.1_0-1-2",
+    )
+    files, logs = listing.base_and_log_files()
+    assert [file.path for file in files] == [f"p/{FILE}"]
+    assert [(log.path, log.partition, log.name.file_id, log.size_bytes) for log in logs] == [
+        ("p/.a-0_1.log.1_0-1-2", "p", "a-0", 5),
+        ("q/.b-0_1.log.1_0-1-2", "q", "b-0", 5),
+    ]
+    assert listing.base_and_log_files(["q"])[0] == ()
+    assert len(listing.base_and_log_files(["q"])[1]) == 1
+
+
+def test_log_files_of_a_table_without_partitions_lie_in_its_folder(tmp_path) -> None:
+    listing = table(tmp_path, ".hoodie_partition_metadata", ".a-0_1.log.1_0-1-2")
+    (log,) = listing.base_and_log_files()[1]
+    assert (log.path, log.partition) == (".a-0_1.log.1_0-1-2", "")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pyhudi.filegroup.names import BaseFileName, base_file_name, parse_base_file_name
+from pyhudi.filegroup.names import (
+    BaseFileName,
+    LogFileName,
+    base_file_name,
+    parse_base_file_name,
+    parse_log_file_name,
+)
 
 ID = "5746f158-d988-4db5-a781-d74488be0657-0"
 NAME = f"{ID}_0-31-33_20261121095347784.parquet"
@@ -41,3 +47,41 @@ def test_a_bootstrapped_file_has_a_plain_uuid_and_a_short_instant() -> None:
 )
 def test_other_files_are_no_base_files(name: str) -> None:
     assert parse_base_file_name(name) is None
+
+
+LOG = f".{ID}_20261121095347784.log.12_0-31-33"
+
+
+def test_a_log_files_name_has_its_parts_and_is_made_of_them() -> None:
+    parsed = parse_log_file_name(LOG)
+    assert parsed == LogFileName(
+        file_id=ID, base_instant="20261121095347784", version=12, write_token="0-31-33"
+    )
+    assert str(parsed) == LOG
+
+
+@pytest.mark.parametrize("name", [LOG, f"{LOG}.cdc", LOG.rpartition("_")[0]])
+def test_a_log_files_name_is_made_of_its_parts(name: str) -> None:
+    parsed = parse_log_file_name(name)
+    assert str(parsed) == name
+    assert parsed is not None
+    assert parsed.is_cdc == name.endswith(".cdc")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [NAME, f"{LOG}.crc", f".{LOG}.crc", LOG[1:], f"{LOG}_1", f".{ID}_1.log.x_0-1-2", ".a.log.1"],
+)
+def test_other_files_are_no_log_files(name: str) -> None:
+    assert parse_log_file_name(name) is None
+
+
+def test_log_files_are_read_by_base_instant_then_version_then_token() -> None:
+    names = [
+        f".a_{instant}.log.{version}_{token}"
+        for instant in ("1", "2")
+        for version in (1, 2, 10)
+        for token in ("0-1-2", "1-0-1")
+    ]
+    parsed = [found for name in reversed(names) if (found := parse_log_file_name(name))]
+    assert [str(each) for each in sorted(parsed, key=lambda each: each.order)] == names

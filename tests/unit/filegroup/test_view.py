@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.view import file_groups, latest_base_files
+from pyhudi.filegroup.slices import BaseFile, LogFile
+from pyhudi.filegroup.view import file_groups, latest_base_files, latest_slices
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
@@ -64,3 +64,65 @@ def test_a_group_has_its_slices_newest_first() -> None:
 
 def test_without_partitions_the_path_is_the_name_alone() -> None:
     assert file("a", "1", partition="").path == "a_0-1-2_1.parquet"
+
+
+def log(file_id: str, instant: str, version: int = 1, partition: str = "p") -> LogFile:
+    found = LogFile.of(partition, f".{file_id}_{instant}.log.{version}_0-1-2", 10)
+    assert found is not None
+    return found
+
+
+def compacting(*times: str, done: str) -> Timeline:
+    planned = [Instant(time=t, action=Action.COMPACTION, state=State.REQUESTED) for t in times]
+    return Timeline.of([*commits(*done), *planned])
+
+
+def slices(files, logs, timeline, **options) -> list[str]:
+    """Slices as ``group@base instant`` with the instants and versions of their logs."""
+    options = {"replaced": {}, **options}
+    return [
+        f"{each.file_id}@{each.base_file.instant if each.base_file else '-'}"
+        + "".join(f"+{log.name.base_instant}.{log.name.version}" for log in each.log_files)
+        for each in latest_slices(files, logs, timeline, **options)
+    ]
+
+
+def test_log_files_belong_to_the_slice_in_their_name() -> None:
+    files = [file("a", "1"), file("a", "3")]
+    logs = [log("a", "1"), log("a", "3", 10), log("a", "3", 9)]
+    assert slices(files, logs, commits("1", "3")) == ["a@3+3.9+3.10"]
+    assert slices(files, logs, commits("1", "3"), as_of="2") == ["a@1+1.1"]
+
+
+def test_a_slice_may_have_log_files_alone() -> None:
+    assert slices([], [log("a", "1", 2), log("a", "1")], commits("1")) == ["a@-+1.1+1.2"]
+
+
+def test_a_slice_whose_first_write_is_not_committed_is_none() -> None:
+    files, logs = [file("a", "1")], [log("a", "2"), log("b", "3")]
+    assert slices(files, logs, commits("1", pending="23")) == ["a@1"]
+
+
+def test_log_files_of_a_planned_compaction_lie_on_the_slice_before() -> None:
+    files, logs = [file("a", "1")], [log("a", "1"), log("a", "4"), log("a", "4", 2)]
+    timeline = compacting("4", done="125")
+    assert slices(files, logs, timeline) == ["a@1+1.1+4.1+4.2"]
+    assert slices(files, logs, timeline, as_of="3") == ["a@1+1.1"]
+
+
+def test_what_a_running_compaction_has_written_is_not_read() -> None:
+    files, logs = [file("a", "1"), file("a", "4")], [log("a", "1"), log("a", "4")]
+    assert slices(files, logs, compacting("4", done="1")) == ["a@1+1.1+4.1"]
+    assert slices(files, logs, commits("1", "4")) == ["a@4+4.1"]
+
+
+def test_log_files_alone_may_be_compacted() -> None:
+    logs = [log("a", "1"), log("a", "4")]
+    assert slices([], logs, compacting("4", done="1")) == ["a@-+1.1+4.1"]
+    assert slices([], logs[1:], compacting("4", done="1")) == ["a@-+4.1"]
+
+
+def test_a_replaced_group_is_hidden_with_its_log_files() -> None:
+    logs, replaced = [log("a", "1")], {("p", "a"): "3"}
+    assert slices([], logs, commits("1", "3"), replaced=replaced) == []
+    assert slices([], logs, commits("1", "3"), replaced=replaced, as_of="2") == ["a@-+1.1"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow.compute as pc
 import pytest
 
 import pyhudi
+from pyhudi.errors import UnsupportedError
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.golden import (
     expected_rows,
@@ -30,12 +32,15 @@ DIFFERENT_COLUMNS = {
     ("v6_cow_timestamp_keygen", "incremental"): ("moment",),
 }
 
+# Rows that lie outside the table, and log blocks in a format that is not read.
+REFUSED = {"v6_mor_bootstrap": "METADATA_ONLY", "v6_mor_hfile_logs": "the HFILE block at byte 0"}
+
 QUERIES = [
     pytest.param(name, query, id=f"{name}-{query}")
-    for name in golden_names("v6_cow_")
+    for name in golden_names()
     for query in golden_queries(name)
+    if name not in REFUSED
 ]
-BASE_FILES = [name for name in golden_names("v6_mor_") if "read_optimized" in golden_queries(name)]
 
 
 def read(name: str, query: str) -> list[str]:
@@ -59,6 +64,44 @@ def test_a_table_of_hudi_reads_to_its_rows(name: str, query: str) -> None:
     assert left_out or found == expected
 
 
-@pytest.mark.parametrize("name", BASE_FILES)
-def test_the_base_files_of_a_merge_on_read_table_read_to_their_rows(name: str) -> None:
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_refused_by_name(name: str) -> None:
+    with pytest.raises(UnsupportedError, match=REFUSED[name]):
+        read(name, "snapshot")
+
+
+def test_base_files_alone_are_read_beside_log_files_that_cannot_be() -> None:
+    name = "v6_mor_hfile_logs"
     assert read(name, "read_optimized") == expected_rows(name, "read_optimized")
+
+
+MERGED = sorted({name for name in golden_names("v6_mor_") if name not in REFUSED})
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_batches_of_a_merge_on_read_table_hold_its_rows(name: str) -> None:
+    batches = pyhudi.read_batches(golden_table(name))
+    assert row_texts(batches.read_all()) == expected_rows(name)
+
+
+@pytest.mark.parametrize("column", ["note", "price", "_hoodie_commit_time"])
+@pytest.mark.parametrize("name", MERGED)
+def test_one_column_of_merged_rows_can_be_read_alone(name: str, column: str) -> None:
+    found = pyhudi.read_table(golden_table(name), columns=[column])
+    assert row_texts(found) == row_texts(pyhudi.read_table(golden_table(name)).select([column]))
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        pytest.param((pc.field("ts") > 1500) | (pc.field("note") == "second"), id="values"),
+        pytest.param((pc.field("part") == "north") & (pc.field("qty") > 5), id="partition"),
+        pytest.param(pc.field("_hoodie_commit_time") > "202611211050", id="commit_time"),
+    ],
+)
+@pytest.mark.parametrize("name", MERGED)
+def test_columns_and_filters_apply_to_merged_rows(name: str, filters: pc.Expression) -> None:
+    columns = ["note", "id"]
+    found = pyhudi.read_table(golden_table(name), columns=columns, filters=filters)
+    every = pyhudi.read_table(golden_table(name))
+    assert row_texts(found) == row_texts(every.filter(filters).select(columns))

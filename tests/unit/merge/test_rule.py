@@ -309,3 +309,15 @@ def test_stored_rows_may_be_dictionary_encoded() -> None:
 def test_a_rule_travels_to_workers(name: str) -> None:
     rule = RULES[name][0]
     assert pickle.loads(pickle.dumps(rule)) == rule
+
+
+def test_what_is_written_last_stands_without_asking_the_stored_row() -> None:
+    asking = {law for law in MergeLaw if MergeRule(law=law).asks_stored_rows}
+    assert asking == set(MergeLaw) - {MergeLaw.COMMIT_TIME, MergeLaw.DMS}
+
+
+def test_a_rule_names_the_columns_by_which_rows_delete() -> None:
+    marker = DeleteMarker(field="state", value="gone")
+    assert MergeRule(law=MergeLaw.EVENT_TIME).deleting_columns == ("_hoodie_is_deleted",)
+    found = MergeRule(law=MergeLaw.DMS, delete_marker=marker).deleting_columns
+    assert found == ("_hoodie_is_deleted", "Op", "state")

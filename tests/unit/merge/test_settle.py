@@ -20,7 +20,7 @@ from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import OptionError, RequestError, UnsupportedError
 from pyhudi.merge.rule import MergeRule
-from pyhudi.merge.settle import bulk_rule, default_values, settle_rule
+from pyhudi.merge.settle import bulk_rule, default_values, settle_rule, stored_rule
 
 SCHEMA = pa.schema(
     [
@@ -131,3 +131,25 @@ def test_defaults_are_those_that_are_numbers_or_booleans() -> None:
     rule = settled(config_of(NON_DEFAULTS_PAYLOAD, "ts"), defaults={"b": 7})
     assert rule.defaults == {"b": 7}
     assert settled(config_of(None, "ts"), defaults={"b": 7}).defaults == {}
+
+
+def stored(payload: str | None, *ordering: str, **more: Any) -> MergeRule:
+    return stored_rule(config_of(payload, *ordering, **more), SCHEMA, defaults={"ratio": 1.0})
+
+
+def test_what_is_stored_is_merged_by_the_tables_own_rule() -> None:
+    assert stored(None, "ts") == MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",))
+    assert stored(OVERWRITE_PAYLOAD, "ts") == MergeRule(law=MergeLaw.COMMIT_TIME)
+    partial = MergeRule(law=MergeLaw.PARTIAL_UPDATE, ordering_fields=("ts",))
+    assert stored(PARTIAL_UPDATE_PAYLOAD, "ts") == partial
+    by_defaults = MergeRule(law=MergeLaw.NON_DEFAULTS, defaults={"ratio": 1.0})
+    assert stored(NON_DEFAULTS_PAYLOAD, "ts") == by_defaults
+    assert stored(DMS_PAYLOAD, "ts", delete_marker=MARKER) == MergeRule(law=MergeLaw.DMS)
+    marked = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",), delete_marker=MARKER)
+    assert stored(None, "ts", delete_marker=MARKER) == marked
+
+
+def test_an_ordering_column_that_the_table_has_not_orders_nothing_stored() -> None:
+    assert stored(None, "nowhere") == MergeRule(law=MergeLaw.COMMIT_TIME)
+    found = stored(None, "nowhere", "s.at")
+    assert found == MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("s.at",))

@@ -62,9 +62,39 @@ def test_change_data_is_not_read_yet() -> None:
         pyhudi.read_table(golden_table("v6_cow_basic"), query_type="cdc", begin="2026-01-01")
 
 
-def test_the_snapshot_of_a_merge_on_read_table_is_not_read_yet() -> None:
-    with pytest.raises(UnsupportedError, match=r"v6_mor_basic is MERGE_ON_READ.*read_optimized"):
-        pyhudi.read_table(golden_table("v6_mor_basic"))
+def test_a_plan_sets_slices_with_log_files_apart() -> None:
+    table = pyhudi.open_table(str(golden_table("v6_mor_rollback")))
+    plan = plan_read(table, ReadConfig())
+    assert [(each.partition, len(each.log_files)) for each in plan.slices] == [
+        ("north", 4),
+        ("south", 1),
+    ]
+    assert [file.partition for file in plan.files] == ["north"]
+
+
+def test_without_log_files_a_slice_is_its_base_file() -> None:
+    table = pyhudi.open_table(str(golden_table("v6_mor_rollback")))
+    plan = plan_read(table, ReadConfig.of(query_type="read_optimized"))
+    assert not plan.slices
+    assert len(plan.files) == 3
+
+
+def test_a_merger_that_a_table_names_is_run_only_when_the_query_names_it(tmp_path: Path) -> None:
+    table = golden_copy("v6_mor_basic", tmp_path)
+    set_property(table, "hoodie.compaction.payload.class", "pyhudi.merge.custom.Merger")
+    set_property(table, "pyhudi.merge.custom.merger", "os:system")
+    with pytest.raises(OptionError, match=r"os:system, and the query names none.*read_optimized"):
+        pyhudi.read_table(table)
+    with pytest.raises(OptionError, match=r"names os:popen"):
+        pyhudi.read_table(table, custom_merger="os:popen")
+    with pytest.raises(OptionError, match=r"os:system is no class"):
+        pyhudi.read_table(table, custom_merger="os:system")
+    assert pyhudi.read_table(table, query_type="read_optimized").num_rows
+
+
+def test_change_data_of_a_merge_on_read_table_is_not_read_yet() -> None:
+    with pytest.raises(UnsupportedError, match="change data of table v6_mor_cdc"):
+        pyhudi.read_table(golden_table("v6_mor_cdc"), query_type="cdc", begin="2026-01-01")
 
 
 @pytest.mark.parametrize(

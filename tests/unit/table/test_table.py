@@ -27,6 +27,31 @@ def test_the_latest_files_are_the_slices_that_hudi_finds(name: str) -> None:
     assert found == sorted(theirs)
 
 
+MERGE_ON_READ = [*golden_names("v6_mor_"), *golden_names("v9_as_v6")]
+
+
+@pytest.mark.parametrize("name", MERGE_ON_READ)
+def test_the_latest_slices_are_those_that_hudi_finds(name: str) -> None:
+    found = [
+        (
+            each.partition,
+            each.file_id,
+            each.base_instant,
+            None if each.base_file is None else each.base_file.name,
+            [str(log.name) for log in each.log_files],
+        )
+        for each in open_table(str(golden_table(name))).latest_slices()
+    ]
+    slices = [json.loads(line) for line in expected(name, "slices.jsonl").splitlines()]
+    # Hudi lists files of change data too, and passes over them when it reads rows.
+    logs = [[log for log in s["log_files"] if not log.endswith(".cdc")] for s in slices]
+    theirs = [
+        (s["partition"], s["file_id"], s["base_instant"], s["base_file"], of_slice)
+        for s, of_slice in zip(slices, logs, strict=True)
+    ]
+    assert found == sorted(theirs)
+
+
 # Hudi writes v6_cow_custom_keygen_long and cannot read it.
 READABLE = [name for name in golden_names("v6_cow_") if name != "v6_cow_custom_keygen_long"]
 

@@ -1,0 +1,61 @@
+"""What data and delete blocks hold, as Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyhudi.errors import CorruptTableError, UnsupportedError
+from pyhudi.logfile import avro_rows
+from pyhudi.logfile.deletes import Deletes, decode_deletes
+from pyhudi.logfile.framing import BlockKind, HeaderKey
+from pyhudi.logfile.reader import Block
+
+
+def iter_rows(
+    block: Block, source: pa.NativeFile, columns: Collection[str] | None = None
+) -> Iterator[pa.Table]:
+    """The rows of a data block in their order, some at a time.
+
+    Shapes: those of ``columns`` that the block has, in its types; all without ``columns``.
+
+    Raises:
+        CorruptTableError: the content is not what the header says.
+        UnsupportedError: a block of another kind.
+    """
+    match block.kind:
+        case BlockKind.AVRO:
+            schema = block.header.get(HeaderKey.SCHEMA)
+            if schema is None:
+                raise CorruptTableError(f"{block.where} has no schema")
+            yield from avro_rows.iter_tables(block.read(source), schema, columns, where=block.where)
+        case BlockKind.PARQUET:
+            yield _parquet_rows(block, source, columns)
+        case _:
+            raise UnsupportedError(
+                f"{block.where} holds rows in a format that is not read as yet; compact the table "
+                "with Hudi, and let it write Avro or Parquet blocks"
+            )
+
+
+def read_deletes(block: Block, source: pa.NativeFile) -> Deletes:
+    """The records of a delete block.
+
+    Raises:
+        CorruptTableError: the content holds none.
+        UnsupportedError: a block of a release before 0.13.
+    """
+    return decode_deletes(block.read(source), where=block.where)
+
+
+def _parquet_rows(block: Block, source: pa.NativeFile, columns: Collection[str] | None) -> pa.Table:
+    try:
+        file = pq.ParquetFile(pa.BufferReader(block.read(source)), coerce_int96_timestamp_unit="us")
+        names = file.schema_arrow.names
+        wanted = [name for name in names if columns is None or name in columns]
+        rows = file.read(columns=wanted, use_threads=False)
+    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
+        raise CorruptTableError(f"{block.where} holds no whole Parquet file: {error}") from error
+    return rows.select(wanted).replace_schema_metadata(None)

@@ -1,0 +1,136 @@
+"""The frame of a log block: its bytes, both ways. Pure.
+
+Source: HoodieLogFormatWriter, HoodieLogFileReader, HoodieLogBlock, Hudi 0.15 and 1.1.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from pyhudi.errors import CorruptTableError
+
+MAGIC: Final = b"#HUDI#"
+FORMAT_VERSION: Final = 1
+PREFIX_BYTES: Final = len(MAGIC) + 8
+"""Bytes before those that a block's size counts: the magic and the size itself."""
+TRAILER_BYTES: Final = 8
+LEAST_SIZE: Final = 4 + 4 + 4 + 8 + 4 + TRAILER_BYTES
+"""The size of a block without header entries, content and footer entries."""
+
+_MOST_ENTRIES: Final = 1 << 10
+
+
+class BlockKind(IntEnum):
+    """What a block holds, by its number in the file.
+
+    ``CORRUPT`` is never written: it stands for bytes that are no whole block.
+    """
+
+    COMMAND = 0
+    DELETE = 1
+    CORRUPT = 2
+    AVRO = 3
+    HFILE = 4
+    PARQUET = 5
+    CDC = 6
+
+
+class HeaderKey(IntEnum):
+    """What a block's header can say, by its number in the file.
+
+    The last two are known from Hudi 1.0 on; a reader of 0.15 fails on them.
+    """
+
+    INSTANT_TIME = 0
+    TARGET_INSTANT_TIME = 1
+    SCHEMA = 2
+    COMMAND_BLOCK_TYPE = 3
+    COMPACTED_BLOCK_TIMES = 4
+    RECORD_POSITIONS = 5
+    BLOCK_IDENTIFIER = 6
+    IS_PARTIAL = 7
+    BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The part of a block before its content.
+
+    ``entries`` are in the order found, by their numbers, known or not. ``kind`` is the number of
+    the block's kind, ``length`` the bytes from the magic to the content.
+    """
+
+    version: int
+    kind: int
+    entries: Mapping[int, str]
+    length: int
+    content_bytes: int
+
+
+def encode_block(kind: BlockKind, header: Mapping[int, str], content: bytes) -> bytes:
+    """The bytes of a block; the header's entries are written in their order.
+
+    Source: HoodieLogFormatWriter.appendBlocks, Hudi 0.15 and 1.1.
+    """
+    body = b"".join(
+        (
+            struct.pack(">ii", FORMAT_VERSION, kind),
+            _encode_entries(header),
+            struct.pack(">q", len(content)),
+            content,
+            _encode_entries({}),
+        )
+    )
+    size = len(body) + TRAILER_BYTES
+    return MAGIC + struct.pack(">q", size) + body + struct.pack(">q", size + len(MAGIC))
+
+
+def decode_header(data: bytes, size: int) -> Header | None:
+    """The header at the beginning of a block's bytes; None where more bytes are needed.
+
+    ``size`` is the block's own, which the trailing length has confirmed.
+
+    Raises:
+        CorruptTableError: the bytes are no header, or contradict the size.
+    """
+    at = PREFIX_BYTES
+    if len(data) < at + 12:
+        return None
+    version, kind, count = struct.unpack_from(">iii", data, at)
+    if not 0 <= count <= _MOST_ENTRIES:
+        raise CorruptTableError(f"it has {count} header entries")
+    at += 12
+    entries: dict[int, str] = {}
+    for _ in range(count):
+        if len(data) < at + 8:
+            return None
+        key, length = struct.unpack_from(">ii", data, at)
+        at += 8
+        if not 0 <= length <= PREFIX_BYTES + size - at:
+            raise CorruptTableError(f"the header entry {key} is {length} bytes long")
+        if len(data) < at + length:
+            return None
+        entries[key] = data[at : at + length].decode("utf-8")
+        at += length
+    if len(data) < at + 8:
+        return None
+    (content_bytes,) = struct.unpack_from(">q", data, at)
+    at += 8
+    # What is left behind the content are footer entries, at least their count, and the trailer.
+    if not 0 <= content_bytes <= PREFIX_BYTES + size - at - 4 - TRAILER_BYTES:
+        raise CorruptTableError(f"its content of {content_bytes} bytes does not fit in")
+    return Header(
+        version=version, kind=kind, entries=entries, length=at, content_bytes=content_bytes
+    )
+
+
+def _encode_entries(entries: Mapping[int, str]) -> bytes:
+    parts = [struct.pack(">i", len(entries))]
+    for key, value in entries.items():
+        text = value.encode("utf-8")
+        parts += [struct.pack(">ii", key, len(text)), text]
+    return b"".join(parts)

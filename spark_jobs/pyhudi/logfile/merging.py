@@ -1,0 +1,81 @@
+"""The rows of a base file after the log records of their slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.config.merging import MergeLaw
+from pyhudi.logfile.records import KeysOf, LogRecords
+from pyhudi.merge.ordering import Flags, Positions, ordering_columns, stored_is_newer
+from pyhudi.merge.rule import MergeRule
+
+
+def merged_rows(
+    stored: Iterable[pa.Table], records: LogRecords, keys_of: KeysOf, rule: MergeRule
+) -> Iterator[pa.Table]:
+    """The rows of a slice: stored ones as they are, those that records change, and new ones.
+
+    Shapes: tables of the schema of ``records.rows``, in which ``stored`` comes too, some rows at a
+        time; rows that were changed follow the others of their batch, new ones come last.
+    Guarantees: holds one of the stored tables at a time.
+    Source: KeyBasedFileGroupRecordBuffer.doHasNext, Hudi 1.1. It matches each log record with one
+    stored row; here every row of a key is changed, as a compaction changes it.
+    """
+    is_new = np.ones(len(records), dtype=bool)
+    for rows in stored:
+        found = pc.index_in(keys_of(rows), value_set=records.keys)
+        is_hit = pc.is_valid(found).to_numpy(zero_copy_only=False)
+        if not is_hit.any():
+            yield rows
+            continue
+        positions = found.drop_null().to_numpy().astype(np.int64)
+        is_new[positions] = False
+        yield from _changed(rows, np.flatnonzero(is_hit), records.take(positions), rule)
+    is_new &= ~records.is_delete
+    if is_new.any():
+        rows = records.rows.filter(pa.array(is_new))
+        yield from _not_deleted(rows, rule)
+
+
+def _not_deleted(rows: pa.Table, rule: MergeRule) -> Iterator[pa.Table]:
+    """New rows but those that a custom merger, which sees rows that delete, would have deleted."""
+    deleted = rule.deleted(rows) if rule.law is MergeLaw.CUSTOM else None
+    yield rows if deleted is None else rows.filter(pa.array(~deleted))
+
+
+def _changed(
+    rows: pa.Table, hits: Positions, records: LogRecords, rule: MergeRule
+) -> Iterator[pa.Table]:
+    """The rows of a table of which some meet a log record each."""
+    stored = _at(rows.select(rule.columns_to_merge(rows.schema.names)), hits)
+    is_kept = _is_newer(stored, records, rule)
+    alive = np.flatnonzero(~records.is_delete)
+    if len(alive) < len(records):
+        merged = rule.merge(_at(stored, alive), _at(records.rows, alive))
+    else:
+        merged = rule.merge(stored, records.rows)
+    is_kept[alive] = merged.is_kept
+    is_untouched = np.ones(rows.num_rows, dtype=bool)
+    is_untouched[hits[~is_kept]] = False
+    yield rows.filter(pa.array(is_untouched))
+    yield merged.rows
+
+
+def _is_newer(stored: pa.Table, records: LogRecords, rule: MergeRule) -> Flags:
+    """Where a stored row is newer than the delete that it meets."""
+    is_newer = np.zeros(len(records), dtype=bool)
+    weighed = np.flatnonzero(records.is_delete & ~records.is_final)
+    if rule.law is MergeLaw.EVENT_TIME and len(weighed):
+        rows = _at(stored, weighed)
+        theirs = [column.take(pa.array(weighed)) for column in records.orderings]
+        is_newer[weighed] = stored_is_newer(ordering_columns(rows, rule.ordering_fields), theirs)
+    return is_newer
+
+
+def _at(rows: pa.Table, positions: Positions) -> pa.Table:
+    """The rows at some positions; a table without columns is left as it is."""
+    return rows.take(pa.array(positions)) if rows.num_columns else rows

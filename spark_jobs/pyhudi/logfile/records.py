@@ -1,0 +1,268 @@
+"""The log side of a file slice: its rows and deletes, one a key.
+
+Source: KeyBasedFileGroupRecordBuffer, BufferedRecordMergerFactory, Hudi 1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.config.merging import MergeLaw
+from pyhudi.errors import CorruptTableError
+from pyhudi.logfile.deletes import Deletes, OrderingKind
+from pyhudi.logfile.survivors import Arrivals, surviving_records
+from pyhudi.merge.choice import fold
+from pyhudi.merge.deletes import operation_deletes
+from pyhudi.merge.ordering import Column, Flags, Positions, key_codes, one_array, ordering_columns
+from pyhudi.merge.rule import MergeRule
+
+KeysOf = Callable[[pa.Table], Column]
+"""The record keys of some rows."""
+
+WAITING_RECORDS: Final = 1 << 19
+"""So many records are gathered at least before those of one key are merged."""
+
+# No column of a table has a name with a space.
+_KEY: Final = " key"
+_IS_DELETE: Final = " is delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRecords:
+    """What the log files of a slice say, one record a key.
+
+    Records that ``is_delete`` flags delete their key, those that ``is_final`` flags whatever the
+    ordering value of the stored row; of others ``orderings`` has the values to compare. ``is_row``
+    flags records that came as rows, which may say of themselves that they delete.
+
+    Shapes: one entry a record in ``keys``, ``rows``, the flags and each of the ``orderings``, one
+        column for each ordering column of the rule; the row of a delete record has nulls alone.
+    """
+
+    keys: pa.StringArray
+    rows: pa.Table
+    is_row: Flags
+    is_delete: Flags
+    is_final: Flags
+    orderings: tuple[pa.Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, positions: Positions) -> LogRecords:
+        """The records at some positions."""
+        indices = pa.array(positions)
+        return LogRecords(
+            keys=self.keys.take(indices),
+            rows=self.rows.take(indices),
+            is_row=self.is_row[positions],
+            is_delete=self.is_delete[positions],
+            is_final=self.is_final[positions],
+            orderings=tuple(column.take(indices) for column in self.orderings),
+        )
+
+
+def merge_log_records(
+    parts: Iterable[pa.Table | Deletes], schema: pa.Schema, keys_of: KeysOf, rule: MergeRule
+) -> LogRecords:
+    """What rows and deletes in their order of arrival come to, one record a key.
+
+    Shapes: the tables among ``parts`` have the ``schema``, in which ``keys_of`` finds keys and
+        ``rule`` its columns.
+
+    Guarantees: holds one record a key and at most as many again, or ``WAITING_RECORDS``.
+
+    Raises:
+        CorruptTableError: a row without a record key.
+    """
+    nothing = _nothing(schema, rule)
+    merged, waiting = nothing, [nothing]
+    count = 0
+    for part in parts:
+        if isinstance(part, Deletes):
+            waiting.append(_delete_records(part, nothing, rule))
+        elif part.num_rows:
+            waiting.append(_row_records(part, keys_of, rule))
+        count += len(part)
+        if count >= max(WAITING_RECORDS, len(merged)):
+            merged, waiting, count = _one_a_key([merged, *waiting], rule), [], 0
+    return _one_a_key([merged, *waiting], rule)
+
+
+def _one_a_key(pieces: Sequence[LogRecords], rule: MergeRule) -> LogRecords:
+    arrived = _joined_up(pieces)
+    codes = key_codes(arrived.keys)
+    if len(codes) == 0 or codes.max() + 1 == len(codes):
+        return arrived
+    if not rule.keeps_whole_rows:
+        return _folded(arrived, rule)
+    arrivals = Arrivals(
+        codes=codes,
+        orderings=arrived.orderings,
+        is_delete_record=~arrived.is_row,
+        is_final=arrived.is_final,
+    )
+    return arrived.take(surviving_records(arrivals))
+
+
+def _nothing(schema: pa.Schema, rule: MergeRule) -> LogRecords:
+    rows, none = schema.empty_table(), np.zeros(0, dtype=bool)
+    return LogRecords(
+        keys=pa.array([], pa.string()),
+        rows=rows,
+        is_row=none,
+        is_delete=none,
+        is_final=none,
+        orderings=_orderings_of(rows, rule),
+    )
+
+
+def _joined_up(pieces: Sequence[LogRecords]) -> LogRecords:
+    return LogRecords(
+        keys=pa.concat_arrays([piece.keys for piece in pieces]),
+        rows=pa.concat_tables([piece.rows for piece in pieces]),
+        is_row=np.concatenate([piece.is_row for piece in pieces]),
+        is_delete=np.concatenate([piece.is_delete for piece in pieces]),
+        is_final=np.concatenate([piece.is_final for piece in pieces]),
+        orderings=tuple(
+            pa.concat_arrays(columns)
+            for columns in zip(*(piece.orderings for piece in pieces), strict=True)
+        ),
+    )
+
+
+def _orderings_of(rows: pa.Table, rule: MergeRule) -> tuple[pa.Array, ...]:
+    return tuple(one_array(each) for each in ordering_columns(rows, rule.ordering_fields))
+
+
+def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords:
+    # A custom merger sees rows that are marked deleted, and decides.
+    flags = [] if rule.law is MergeLaw.CUSTOM else [rule.deleted(rows), operation_deletes(rows)]
+    keys = one_array(keys_of(rows)).cast(pa.string())
+    if keys.null_count:
+        raise CorruptTableError(f"{keys.null_count} rows of a log file have no record key")
+    is_delete = np.zeros(len(keys), dtype=bool)
+    for found in flags:
+        if found is not None:
+            is_delete = is_delete | found
+    return LogRecords(
+        keys=keys,
+        rows=rows,
+        is_row=np.ones(len(keys), dtype=bool),
+        is_delete=is_delete,
+        # Only rules by ordering value alone weigh a delete against rows.
+        is_final=is_delete & (not rule.keeps_whole_rows),
+        orderings=_orderings_of(rows, rule),
+    )
+
+
+def _delete_records(deletes: Deletes, like: LogRecords, rule: MergeRule) -> LogRecords:
+    count = len(deletes)
+    orderings = _orderings(deletes, [column.type for column in like.orderings])
+    is_comparable = np.full(count, bool(orderings))
+    for column in orderings:
+        is_comparable &= column.is_valid().to_numpy(zero_copy_only=False)
+    nulls = [pa.nulls(count, field.type) for field in like.rows.schema]
+    return LogRecords(
+        keys=deletes.keys,
+        rows=pa.Table.from_arrays(nulls, schema=like.rows.schema),
+        is_row=np.zeros(count, dtype=bool),
+        is_delete=np.ones(count, dtype=bool),
+        is_final=~is_comparable | (not rule.keeps_whole_rows),
+        orderings=tuple(orderings),
+    )
+
+
+def _orderings(deletes: Deletes, kinds: Sequence[pa.DataType]) -> list[pa.Array]:
+    """The ordering values of deletes as values of the ordering columns; null where they are not.
+
+    The integer 0 is what deletes without an ordering value have, whatever the column's type.
+
+    Source: DeleteRecord, OrderingValues.isDefault and isSameClass, Hudi 0.15 and 1.1.
+    """
+    if len(kinds) != 1:
+        return [pa.nulls(len(deletes), kind) for kind in kinds]
+    found = pa.nulls(len(deletes), kinds[0])
+    for kind, column in deletes.orderings.items():
+        values = column
+        if kind is OrderingKind.INT:
+            values = pc.if_else(pc.equal(column, 0), pa.scalar(None, column.type), column)
+        if _is_same(kind, kinds[0]):
+            found = pc.coalesce(found, _as_ordering(values, kinds[0]))
+    return [found]
+
+
+_FAMILIES: Final[tuple[tuple[Callable[[pa.DataType], bool], tuple[OrderingKind, ...]], ...]] = (
+    (pa.types.is_boolean, (OrderingKind.BOOLEAN,)),
+    (pa.types.is_int32, (OrderingKind.INT,)),
+    (pa.types.is_int64, (OrderingKind.LONG,)),
+    (pa.types.is_float32, (OrderingKind.FLOAT,)),
+    (pa.types.is_float64, (OrderingKind.DOUBLE,)),
+    (pa.types.is_string, (OrderingKind.STRING,)),
+    (pa.types.is_binary, (OrderingKind.BYTES,)),
+    (pa.types.is_date32, (OrderingKind.DATE, OrderingKind.INT)),
+    (pa.types.is_decimal, (OrderingKind.DECIMAL,)),
+    (pa.types.is_timestamp, (OrderingKind.TIMESTAMP_MICROS, OrderingKind.LONG)),
+)
+
+
+def _is_same(kind: OrderingKind, column: pa.DataType) -> bool:
+    return any(kind in kinds for is_family, kinds in _FAMILIES if is_family(column))
+
+
+def _as_ordering(values: pa.Array, column: pa.DataType) -> pa.Array:
+    if values.type == column:
+        return values
+    if pa.types.is_integer(values.type):
+        return values.view(column)  # dates and timestamps as the numbers they are stored as
+    return values.cast(column, safe=False)
+
+
+def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
+    """The records of each key joined one after another."""
+    names = arrived.rows.schema.names
+    rows = arrived.rows.append_column(_KEY, arrived.keys)
+    rows = rows.append_column(_IS_DELETE, pa.array(arrived.is_delete))
+    joined = fold(rows, arrived.keys, lambda before, after: _joined(before, after, names, rule))
+    is_delete = _flags(joined.column(_IS_DELETE))
+    return LogRecords(
+        keys=one_array(joined.column(_KEY)),
+        rows=joined.select(names),
+        is_row=~is_delete,
+        is_delete=is_delete,
+        is_final=is_delete,
+        orderings=_orderings_of(joined, rule),
+    )
+
+
+def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: MergeRule) -> pa.Table:
+    """What each record comes to with the next of its key.
+
+    A delete goes before what was there, and is replaced by what follows.
+    """
+    is_delete = _flags(after.column(_IS_DELETE)).copy()
+    met = np.flatnonzero(~is_delete & ~_flags(before.column(_IS_DELETE)))
+    pairs = pa.array(met)
+    merged = rule.merge(before.select(names).take(pairs), after.select(names).take(pairs))
+    is_delete[met[merged.is_deleted]] = True
+    replaced = met[~(merged.is_kept | merged.is_deleted)]
+    count = before.num_rows
+    chosen = np.arange(count, 2 * count)
+    chosen[met[merged.is_kept]] -= count
+    chosen[replaced] = 2 * count + np.arange(len(replaced))
+    hidden = after.select([_KEY, _IS_DELETE]).take(pa.array(replaced))
+    rows = merged.rows.append_column(_KEY, hidden.column(_KEY))
+    rows = rows.append_column(_IS_DELETE, hidden.column(_IS_DELETE))
+    found = pa.concat_tables([before, after, rows]).take(pa.array(chosen))
+    return found.set_column(found.num_columns - 1, _IS_DELETE, pa.array(is_delete))
+
+
+def _flags(column: pa.ChunkedArray) -> Flags:
+    flags: Flags = one_array(column).to_numpy(zero_copy_only=False)
+    return flags

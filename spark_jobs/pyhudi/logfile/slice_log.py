@@ -1,0 +1,95 @@
+"""The log files of one file slice, read and merged."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyarrow as pa
+
+from pyhudi.errors import SchemaError
+from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.deletes import Deletes
+from pyhudi.logfile.framing import BlockKind
+from pyhudi.logfile.reader import Block, iter_blocks
+from pyhudi.logfile.records import KeysOf, LogRecords, merge_log_records
+from pyhudi.logfile.scan import blocks_that_count
+from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.evolution import reconcile
+
+OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
+"""Opens the log file of a name."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReading:
+    """How log files are read.
+
+    ``is_wanted`` says of an instant whether its blocks are read, ``schema`` has the columns that
+    are needed.
+    """
+
+    is_wanted: Callable[[str], bool]
+    schema: pa.Schema
+    keys_of: KeysOf
+    rule: MergeRule
+
+
+def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading) -> LogRecords:
+    """What the log files of a slice say, one record a key.
+
+    Shapes: ``names`` in reading order; rows of ``how.schema``.
+
+    Guarantees: holds the content of one block at a time, and the records that
+        ``merge_log_records`` holds.
+
+    Raises:
+        CorruptTableError: a block that was written whole cannot be read.
+        SchemaError: a value does not fit the table's type.
+        UnsupportedError: a block that is not read here.
+    """
+    blocks: list[Block] = []
+    for name in names:
+        with open_file(name) as source:
+            blocks += _blocks(source, name)
+    counted = blocks_that_count(blocks, how.is_wanted)
+    parts = _parts_of_files(counted, open_file, how)
+    return merge_log_records(parts, how.schema, how.keys_of, how.rule)
+
+
+def _parts_of_files(
+    blocks: Sequence[Block], open_file: OpenFile, how: LogReading
+) -> Iterator[pa.Table | Deletes]:
+    for name, of_file in groupby(blocks, key=lambda block: block.file):
+        with open_file(name) as source:
+            for block in of_file:
+                yield from _parts(block, source, how)
+
+
+def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
+    for block in iter_blocks(source, name):
+        if block.is_torn:
+            _log.warning(
+                "%s: bytes %d to %d are no whole block (%s) and left out",
+                name,
+                block.offset,
+                block.offset + block.size_bytes,
+                block.problem,
+            )
+        yield block
+
+
+def _parts(block: Block, source: pa.NativeFile, how: LogReading) -> Iterator[pa.Table | Deletes]:
+    if block.kind is BlockKind.DELETE:
+        yield read_deletes(block, source)
+        return
+    try:
+        for rows in iter_rows(block, source, how.schema.names):
+            yield reconcile(rows, how.schema)
+    except SchemaError as error:
+        raise SchemaError(f"{block.where} does not fit the table: {error}") from error

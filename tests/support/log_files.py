@@ -1,0 +1,96 @@
+"""Log blocks made by hand, and the golden tables' log files."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+
+from pyhudi.logfile.avro_rows import join_records
+from pyhudi.logfile.deletes import ARROW, Deletes, OrderingKind, encode_deletes
+from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
+from tests.support.golden import golden_table
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "record",
+    "name": "row",
+    "fields": [
+        {"name": "_hoodie_record_key", "type": ["null", "string"], "default": None},
+        {"name": "ts", "type": ["null", "long"], "default": None},
+        {"name": "name", "type": ["null", "string"], "default": None},
+    ],
+}
+
+
+def rows(*values: tuple[str, int | None, str | None]) -> list[dict[str, Any]]:
+    """Records of ``SCHEMA``."""
+    return [{"_hoodie_record_key": key, "ts": ts, "name": name} for key, ts, name in values]
+
+
+def avro_content(records: Iterable[Mapping[str, Any]], schema: Mapping[str, Any] = SCHEMA) -> bytes:
+    """The content of an Avro data block."""
+    parsed = fastavro.parse_schema(dict(schema))
+    encoded = []
+    for record in records:
+        sink = io.BytesIO()
+        fastavro.schemaless_writer(sink, parsed, record)
+        encoded.append(sink.getvalue())
+    return join_records(encoded)
+
+
+def avro_block(
+    instant: str,
+    records: Iterable[Mapping[str, Any]],
+    schema: Mapping[str, Any] = SCHEMA,
+    **header: str,
+) -> bytes:
+    """An Avro data block; ``header`` has more entries by their names."""
+    entries = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: json.dumps(schema)}
+    entries |= {HeaderKey[name]: value for name, value in header.items()}
+    return encode_block(BlockKind.AVRO, entries, avro_content(records, schema))
+
+
+def deletes(*records: tuple[str, OrderingKind, Any]) -> Deletes:
+    """Delete records of key, kind of ordering value, and value."""
+    kinds = np.array([kind for _, kind, _ in records], dtype=np.int8)
+    return Deletes(
+        keys=pa.array([key for key, _, _ in records], pa.string()),
+        partitions=pa.array(["p"] * len(records), pa.string()),
+        kinds=kinds,
+        orderings={
+            kind: pa.array(
+                [value if own is kind else None for _, own, value in records], ARROW[kind]
+            )
+            for kind in {own for _, own, _ in records}
+            if kind in ARROW
+        },
+    )
+
+
+def delete_block(instant: str, *keys: str) -> bytes:
+    """A delete block whose deletes come before any row, as those of Hudi's delete operation."""
+    content = encode_deletes(deletes(*((key, OrderingKind.INT, 0) for key in keys)))
+    return encode_block(BlockKind.DELETE, {HeaderKey.INSTANT_TIME: instant}, content)
+
+
+def rollback_block(instant: str, target: str) -> bytes:
+    """A command block that rolls a write back."""
+    header = {
+        HeaderKey.INSTANT_TIME: instant,
+        HeaderKey.TARGET_INSTANT_TIME: target,
+        HeaderKey.COMMAND_BLOCK_TYPE: "0",
+    }
+    return encode_block(BlockKind.COMMAND, header, b"")
+
+
+def golden_logs(name: str) -> list[Path]:
+    """The log files of a golden table, those of its metadata table aside."""
+    table = golden_table(name)
+    found = (path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts)
+    return sorted(found)
