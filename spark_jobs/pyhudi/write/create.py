@@ -14,8 +14,10 @@ from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteJob
 
 SLICE_ROWS = 65_536
-# Files of one task that are open at once, and the rows that they may hold in memory together.
-MOST_OPEN = 32
+# Files of one task that are open at once, and what they may hold in memory together: bloom filters,
+# a byte a bit while they grow, and rows.
+MOST_OPEN = 256
+MOST_FILTER_BYTES = 224 << 20
 MOST_HELD_BYTES = 192 << 20
 
 
@@ -88,8 +90,9 @@ class FileGroupWriter:
 class PartitionedWriter:
     """Writes rows of many partitions as they come, a file group a partition.
 
-    At most ``MOST_OPEN`` files are open: one more closes the one that was used longest ago, and
-    rows that come for it later open another file group. Together they hold ``MOST_HELD_BYTES`` at
+    At most ``MOST_OPEN`` files are open, and no more than ``MOST_FILTER_BYTES`` of bloom filters
+    (86 files of Hudi's defaults): one more closes the one that was used longest ago, and rows that
+    come for it later open another file group. Together they hold ``MOST_HELD_BYTES`` of rows at
     most: beyond that the fullest ends its row group early. Rows sorted by partition path never pay
     for either.
 
@@ -101,6 +104,8 @@ class PartitionedWriter:
     ) -> None:
         self._job, self._task, self._new_prefix = job, task, new_file_id_prefix
         self._open: OrderedDict[str, FileGroupWriter] = OrderedDict()
+        filter_bytes = 1 if job.bloom is None else job.bloom.vector_size
+        self._most_open = max(1, min(MOST_OPEN, MOST_FILTER_BYTES // filter_bytes))
         self.stats: list[WriteStat] = []
 
     def __enter__(self) -> PartitionedWriter:
@@ -117,7 +122,7 @@ class PartitionedWriter:
         """
         writer = self._open.get(partition)
         if writer is None:
-            if len(self._open) >= MOST_OPEN:
+            if len(self._open) >= self._most_open:
                 self._close(self._open.popitem(last=False)[1], None)
             writer = FileGroupWriter(
                 self._job, self._task, partition=partition, file_id_prefix=self._new_prefix()

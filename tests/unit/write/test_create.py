@@ -110,6 +110,18 @@ def test_more_partitions_than_may_be_open_still_get_their_rows(monkeypatch: pyte
     assert parquet_files(storage) == sorted(stat.path or "" for stat in writer.stats)
 
 
+def test_open_files_together_hold_no_more_filters_than_they_may(monkeypatch: pytest.MonkeyPatch):
+    job = job_on(MemoryStorage(), INSTANT)
+    assert job.bloom is not None
+    monkeypatch.setattr(create, "MOST_FILTER_BYTES", 2 * job.bloom.vector_size)
+    prefixes = count()
+    with PartitionedWriter(job, task(), new_file_id_prefix=lambda: f"f{next(prefixes)}") as writer:
+        for partition in "abcd":
+            writer.write(partition, numbered(range(2)))
+            assert len(writer._open) <= 2
+    assert len(writer.stats) == 4
+
+
 def test_open_files_together_hold_no_more_rows_than_they_may(monkeypatch: pytest.MonkeyPatch):
     limit = numbered(range(100)).nbytes * 3
     monkeypatch.setattr(create, "MOST_HELD_BYTES", limit)
