@@ -78,9 +78,11 @@ def test_columns_and_filters_see_merged_rows(hudi: RealHudi, tmp_path: Path) -> 
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     options = {**scenario.options, **MERGE_ON_READ, **payload(scenario)}
     hudi.write(table, scenario.batch(range(30), 1), "insert", options=options, mode="overwrite")
-    hudi.write(table, scenario.batch(range(20, 40), 5), "upsert", options=MERGE_ON_READ)
-    newer = pc.field("ts") >= 5
+    second = scenario.batch(range(20, 40), 5)
+    hudi.write(table, second, "upsert", options=MERGE_ON_READ)
+    oldest = pc.min(second.column("ts")).as_py()
+    newer = pc.field("ts") >= oldest
     found = rows_of(pyhudi.read_table(table, columns=["id"], filters=newer))
-    wanted = [{"id": row["id"]} for row in hudi.read(table) if int(row["ts"]) >= 5]
+    wanted = [{"id": row["id"]} for row in hudi.read(table) if int(row["ts"]) >= oldest]
     assert_same_rows(found, wanted)
     assert len(found) == 20
