@@ -35,13 +35,14 @@ from run_spark_peer import HUDI, jar
 from steps import DRIVER_MEMORY, SPARK_MASTER
 
 CHANGED, NEW = 9_000, 1_000
+HOUR = "%Y-%m-%dT%H:%M:%SZ"
 KEY = ("carrier", "flight", "origin", "time_hour")
 PARTITION, ORDERING = "origin", "updated_at"
 
 
 def prepare() -> Path:
     """All flights, and the changes of one batch."""
-    folder = home() / "flights"
+    folder = home() / "flights-by-text"
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / "batch.parquet").exists():
         return folder
@@ -49,7 +50,12 @@ def prepare() -> Path:
     with duckdb.connect() as db:
         db.execute("SET enable_progress_bar = false")
         db.register("flights", flights)
-        columns = "* REPLACE (CAST(dep_delay AS BIGINT) AS dep_delay), CAST(1 AS BIGINT) updated_at"
+        # Hudi 1.1.1 spells a timestamp in a key one way when it bulk-inserts and another when it
+        # upserts, and would find none of these flights; as text the hour is a key for both.
+        columns = (
+            "* REPLACE (CAST(dep_delay AS BIGINT) AS dep_delay, "
+            f"strftime(time_hour, '{HOUR}') AS time_hour), CAST(1 AS BIGINT) updated_at"
+        )
         _save(db, folder / "base.parquet", f"SELECT {columns} FROM flights")
         base = f"(SELECT *, row_number() OVER (ORDER BY {_spread()}) AS place FROM " + (
             f"read_parquet('{folder}/base.parquet'))"
@@ -60,7 +66,8 @@ def prepare() -> Path:
             db,
             folder / "batch.parquet",
             f"SELECT {late}) FROM {base} WHERE place <= {CHANGED} UNION ALL SELECT {late}, "
-            f"time_hour + INTERVAL 1 YEAR AS time_hour) FROM {base} "
+            f"strftime(strptime(time_hour, '{HOUR}') + INTERVAL 1 YEAR, '{HOUR}') AS time_hour) "
+            f"FROM {base} "
             f"WHERE place > {CHANGED} AND place <= {CHANGED + NEW}",
         )
     return folder

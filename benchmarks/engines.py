@@ -89,7 +89,8 @@ def oracle_python() -> Path:
 def clean_environment(*, with_engine: bool = False) -> dict[str, str]:
     """The environment of a process that must find its own Spark, and the engine only if asked."""
     found = {**os.environ, "TZ": "UTC"}
-    for name in (*SPARKS_OWN, "PYTHONPATH"):
+    # Without cached bytecode every worker would compile the engine, as no installed package does.
+    for name in (*SPARKS_OWN, "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
         found.pop(name, None)
     if with_engine:
         found["PYTHONPATH"] = str(ROOT / "spark_jobs")
