@@ -30,7 +30,10 @@ BYTES_OF_A_ROW = 84
 """What a row takes in a base file with zstd, less than measured, so that files are large enough."""
 
 LARGEST = str((1 << 31) - 1)
+# The file is made in one folder and merged into in another, so its table is named.
+NAMED = {"hoodie.table.name": "orders"}
 ONE_FILE = {
+    **NAMED,
     "hoodie.parquet.max.file.size": LARGEST,
     "hoodie.bulkinsert.shuffle.parallelism": "1",
     "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
