@@ -64,7 +64,8 @@ def _at_work(function: BatchFunction) -> BatchFunction:
     Its memory comes from jemalloc where the installation has it: with Arrow's own choice, mimalloc,
     rewriting a base file takes a quarter more (pyarrow 26). Its input is read to the end, whether
     it asks for that or not: Spark's worker ends itself when input is left over, and the next task
-    waits for a new one to import everything.
+    waits for a new one to import everything. To stop early would spare nothing, Spark computes the
+    rows all the same.
     Source: main in worker.py (END_OF_STREAM), Spark 3.5 and 4.2.
     """
 
