@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.filegroup.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.storage.storage import Storage
@@ -102,24 +103,10 @@ def _are_stored(
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
             is_stored[passing] = _are_stored(keys.filter(passes), reader, rest)
             return is_stored
-    for stored in stored_keys(reader, lookup.virtual_keys):
+    for stored in stored_keys(reader, lookup.virtual_keys, rows=2 * len(keys)):
         met = pc.index_in(stored, value_set=keys).drop_null()
         is_stored[met.to_numpy()] = True
     return is_stored
-
-
-def stored_keys(
-    reader: BaseFileReader, virtual_keys: KeyGenerator | None
-) -> Iterator[pa.StringArray]:
-    """The record keys of a base file, some at a time.
-
-    ``virtual_keys`` makes them from the rows of a file that keeps none.
-    """
-    if virtual_keys is None:
-        yield from reader.keys()
-        return
-    for rows in reader.iter_tables(virtual_keys.key_columns):
-        yield virtual_keys.record_keys(rows)
 
 
 def _candidates(

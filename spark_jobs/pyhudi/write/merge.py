@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +12,16 @@ import pyarrow.compute as pc
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.stored_keys import keys_of, stored_keys
 from pyhudi.merge.rule import Merged
 from pyhudi.schema.evolution import reconcile
-from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteJob
 
 BATCH_ROWS = 131_072
+# From here on hashing them for each batch costs more than reading a file's keys twice.
+_MANY_KEYS = 65_536
 
 
 def merge_file(
@@ -54,13 +56,14 @@ def merge_file(
             previous_bloom=reader.footer.bloom_filter(),
         )
         with handle:
+            meet = _meeting(job, reader, incoming, leaving)
             for old in _old_rows(job, reader):
                 if leaving is not None:
                     old = _without(job, old, leaving, handle)
                 if job.is_concatenating:
                     handle.write_kept(old)
                 else:
-                    _merge_batch(job, handle, old, incoming, seen)
+                    _merge_batch(job, handle, old, incoming.rows, meet(old), seen)
             _write_inserts(handle, incoming, seen, job)
     return handle.stat
 
@@ -75,10 +78,10 @@ def _merge_batch(
     job: WriteJob,
     handle: BaseFileHandle,
     old: pa.Table,
-    incoming: IncomingRows,
+    incoming: pa.Table,
+    found: pa.Array,
     seen: npt.NDArray[np.bool_],
 ) -> None:
-    found = incoming.positions_of(_stored_keys(job, old))
     if found.null_count == len(found):
         handle.write_kept(old)
         return
@@ -86,7 +89,7 @@ def _merge_batch(
     old_positions = np.flatnonzero(is_hit.to_numpy(zero_copy_only=False))
     positions = found.drop_null().to_numpy().astype(np.int64)
     seen[positions] = True
-    merged = _merged(job, old, old_positions, incoming.rows.take(pa.array(positions)))
+    merged = _merged(job, old, old_positions, incoming.take(pa.array(positions)))
     replaced = np.zeros(old.num_rows, dtype=bool)
     replaced[old_positions[~merged.is_kept]] = True
     handle.write_kept(old.filter(pa.array(~replaced)))
@@ -96,17 +99,34 @@ def _merge_batch(
         handle.counts.updated += merged.rows.num_rows
 
 
+def _meeting(
+    job: WriteJob, reader: BaseFileReader, incoming: IncomingRows, leaving: pa.Array | None
+) -> Callable[[pa.Table], pa.Array]:
+    """For a batch of old rows, taken in order: the position of each key among the incoming ones.
+
+    Where those are many, the keys are read on their own and looked up in larger groups.
+    """
+    if len(incoming.keys) < _MANY_KEYS or leaving is not None or job.is_concatenating:
+        return lambda old: incoming.positions_of(keys_of(old, job.virtual_keys))
+    groups = stored_keys(reader, job.virtual_keys, rows=2 * len(incoming.keys))
+    found = (incoming.positions_of(keys) for keys in groups)
+    waiting: pa.Array = pa.array([], pa.int32())
+
+    def positions(old: pa.Table) -> pa.Array:
+        nonlocal waiting
+        while len(waiting) < old.num_rows:
+            waiting = pa.concat_arrays([waiting, next(found)])
+        mine, waiting = waiting.slice(0, old.num_rows), waiting.slice(old.num_rows)
+        return mine
+
+    return positions
+
+
 def _without(job: WriteJob, old: pa.Table, leaving: pa.Array, handle: BaseFileHandle) -> pa.Table:
-    is_leaving = pc.is_in(_stored_keys(job, old), value_set=leaving)
+    is_leaving = pc.is_in(keys_of(old, job.virtual_keys), value_set=leaving)
     kept = old.filter(pc.invert(is_leaving))
     handle.counts.deleted += old.num_rows - kept.num_rows
     return kept
-
-
-def _stored_keys(job: WriteJob, old: pa.Table) -> pa.Array | pa.ChunkedArray:
-    if job.virtual_keys is None:
-        return old.column(RECORD_KEY)
-    return job.virtual_keys.record_keys(old)
 
 
 def _merged(

@@ -37,6 +37,7 @@ class Row(NamedTuple):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "BATCH_ROWS", 3)
+    monkeypatch.setattr(merge, "_MANY_KEYS", 3)
 
 
 def table_of(rows: list[Row]) -> pa.Table:
