@@ -91,13 +91,14 @@ def profile_of(work: Work, staged: StagedBatch, places: Places) -> WorkloadProfi
         return hash_profile(hashed.counts, hashed.groups, opens=hashed.opens)
     inserts: Counter[str] = Counter() if settled is None else Counter(settled.inserts)
     if work.config.operation is not Operation.DELETE:
+        hit_rows, hit_files = tagged.hit_rows(), tagged.hit_files()
         for piece in staged.pieces:
             # A key that lives in several file groups is hit in each of them, so rows of new keys
             # may be more than the hits leave; wherever they can be, they get a place to go.
-            fresh = piece.count_rows - tagged.hit_rows.get(piece.piece_id, 0)
-            fewest = 1 if tagged.hit_files.get(piece.piece_id, 0) > 1 else 0
+            fresh = piece.count_rows - hit_rows.get(piece.piece_id, 0)
+            fewest = 1 if hit_files.get(piece.piece_id, 0) > 1 else 0
             inserts[piece.partition_path] += max(fewest, fresh)
-    rows_of_files = dict(tagged.updates)
+    rows_of_files = dict(tagged.updates())
     if work.config.stored_keys is StoredKeys.DROP:
         rows_of_files = {}
     elif settled is not None:

@@ -106,17 +106,8 @@ def with_contested(staged: StagedBatch, tagged: TaggedBatch) -> TaggedBatch:
     if not hits.counts:
         hits.release()
         return tagged
-    hit_rows, hit_files = defaultdict(int, tagged.hit_rows), defaultdict(int, tagged.hit_files)
-    for hit in hits.counts:
-        hit_rows[hit.piece] += hit.count_rows
-        hit_files[hit.piece] += 1
-    return replace(
-        tagged,
-        hits=tagged.hits.joined(hits),
-        groups=frozenset(hit.file for hit in hits.counts),
-        hit_rows=hit_rows,
-        hit_files=hit_files,
-    )
+    groups = frozenset(hit.file for hit in hits.counts)
+    return replace(tagged, hits=tagged.hits.joined(hits), groups=groups)
 
 
 def settle(

@@ -34,9 +34,9 @@ def write_staged(
     with work.watch.stage("lookup") as noted:
         places = _places(work, staged, transaction, table)
         searched = sum(file.size_bytes for file in places.files)
-        noted.moved(sum(places.tagged.updates.values()), searched)
+        noted.moved(sum(places.tagged.updates().values()), searched)
     try:
-        if work.config.stored_keys is StoredKeys.FAIL and places.tagged.updates:
+        if work.config.stored_keys is StoredKeys.FAIL and places.tagged.updates():
             transaction.withdraw()
             raise _stored_keys_found(places.tagged)
         profile = profile_of(work, staged, places)
@@ -67,9 +67,10 @@ def _places(work: Work, staged: StagedBatch, transaction: Transaction, table: Ta
 
 
 def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
-    where = tagged.files[min(tagged.updates)].partition
+    updates = tagged.updates()
+    where = tagged.files[min(updates)].partition
     return RecordKeyError(
-        f"{sum(tagged.updates.values())} rows have keys that the table has already, some of them "
+        f"{sum(updates.values())} rows have keys that the table has already, some of them "
         f"in partition {where!r}; nothing was inserted. Upsert them, or leave them out"
     )
 

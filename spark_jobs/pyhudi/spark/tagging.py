@@ -6,9 +6,9 @@ bloom filter, of some base files, so nothing holds a whole partition or batch.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -56,20 +56,34 @@ LookupTask = tuple[Search, ...]
 class TaggedBatch:
     """Where the keys of a batch live.
 
-    ``hits`` says which pieces share keys with which base files, and ``files`` are these by number;
-    ``updates`` counts rows by file number; ``hit_rows`` counts by piece the rows whose key lives
-    somewhere, once for each file it lives in, and ``hit_files`` the files. ``foreign`` are the
-    files whose keys come with other partitions than theirs. ``groups`` are numbers in the hits that
-    are no files: of rows that must meet before they are inserted.
+    ``hits`` says which pieces share keys with which base files, and ``files`` are these by number.
+    ``foreign`` are the files whose keys come with other partitions than theirs. ``groups`` are
+    numbers in the hits that are no files: of rows that must meet before they are inserted.
     """
 
     files: tuple[BaseFile, ...]
     hits: Hits = NO_HITS
-    updates: Mapping[int, int] = field(default_factory=dict)
-    hit_rows: Mapping[int, int] = field(default_factory=dict)
-    hit_files: Mapping[int, int] = field(default_factory=dict)
     foreign: frozenset[int] = frozenset()
     groups: frozenset[int] = frozenset()
+
+    def updates(self) -> Mapping[int, int]:
+        """Rows by the number of the file in which their key lives."""
+        found: Counter[int] = Counter()
+        for hit in self.hits.counts:
+            if hit.file not in self.groups:
+                found[hit.file] += hit.count_rows
+        return found
+
+    def hit_rows(self) -> Mapping[int, int]:
+        """Hit rows by piece, each once for every file or group that it hits."""
+        found: Counter[int] = Counter()
+        for hit in self.hits.counts:
+            found[hit.piece] += hit.count_rows
+        return found
+
+    def hit_files(self) -> Mapping[int, int]:
+        """Hit files and groups by piece."""
+        return Counter(hit.piece for hit in self.hits.counts)
 
 
 def plan_lookup(
@@ -127,20 +141,10 @@ def tag(
     look = _lookup(tuple(files), tasks, storage, lookup)
     searched = map_in_arrow(_deliver(staged, tasks), look, HIT_SCHEMA)
     hits = gather(searched, staged.count_rows)
-    updates: dict[int, int] = defaultdict(int)
-    hit_rows: dict[int, int] = defaultdict(int)
-    hit_files: dict[int, int] = defaultdict(int)
-    for hit in hits.counts:
-        updates[hit.file] += hit.count_rows
-        hit_rows[hit.piece] += hit.count_rows
-        hit_files[hit.piece] += 1
     paths = {piece.piece_id: piece.partition_path for piece in staged.pieces}
     return TaggedBatch(
         hits=hits,
         files=tuple(files),
-        updates=updates,
-        hit_rows=hit_rows,
-        hit_files=hit_files,
         foreign=frozenset(
             hit.file for hit in hits.counts if files[hit.file].partition != paths[hit.piece]
         ),

@@ -140,7 +140,7 @@ def _tasks(buckets: Sequence[Bucket], parallelism: int) -> tuple[tuple[int, ...]
 
 
 def _buckets_of_files(places: Places, plan: BucketPlan) -> dict[int, int]:
-    touched = set(places.tagged.updates)
+    touched = set(places.tagged.updates())
     if places.settled is not None:
         touched.update(places.settled.updates)
     return {

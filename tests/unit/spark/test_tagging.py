@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.spark.batch.hits import HitCount, Hits
 from pyhudi.spark.batch.staging import PieceInfo
-from pyhudi.spark.tagging import plan_lookup
+from pyhudi.spark.tagging import TaggedBatch, plan_lookup
 
 PARTITIONS = ("p", "q", "r")
 SIZE = 40 << 20
@@ -53,3 +54,13 @@ def test_no_task_holds_more_than_a_million_keys_though_they_are_looked_for_every
     for task in plan_lookup(PIECES, FILES, parallelism=2, is_global=True):
         held = {piece for search in task for piece in search.pieces}
         assert sum(rows[piece] for piece in held) <= 1_000_000
+
+
+def test_rows_of_keys_that_only_meet_in_a_group_are_no_updates() -> None:
+    found = [(0, 0, 4), (0, 1, 2), (1, 1, 3), (1, 9, 5)]
+    counts = (HitCount(piece=piece, file=file, count_rows=rows) for piece, file, rows in found)
+    hits = Hits(counts=tuple(counts), at_hand={}, kept=())
+    tagged = TaggedBatch(files=tuple(FILES), hits=hits, groups=frozenset({9}))
+    assert tagged.updates() == {0: 4, 1: 5}
+    assert tagged.hit_rows() == {0: 6, 1: 8}
+    assert tagged.hit_files() == {0: 2, 1: 2}
