@@ -12,13 +12,14 @@ from pyhudi.config.merging import CUSTOM_MERGER, MergeLaw
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import OptionError
-from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
+from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.custom import load_merger
 from pyhudi.merge.deletes import OPERATION_FIELD
 from pyhudi.merge.ordering import Column
 from pyhudi.merge.rule import MergeRule
 from pyhudi.merge.settle import default_values, stored_rule
 from pyhudi.schema.metafields import COMMIT_TIME, RECORD_KEY, without_meta
+from pyhudi.table.keying import virtual_key_generator
 from pyhudi.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def plan_merge(
         timeline=table.timeline,
         as_of=as_of,
         begin=query.begin if query.query_type is QueryType.INCREMENTAL else None,
-        virtual_keys=None if config.populate_meta_fields else _virtual_keys(config),
+        virtual_keys=None if config.populate_meta_fields else virtual_key_generator(config),
     )
 
 
@@ -111,14 +112,3 @@ def _check_merger(config: TableConfig, query: ReadConfig, where: str) -> None:
             where=where,
         )
     load_merger(query.custom_merger)
-
-
-def _virtual_keys(config: TableConfig) -> KeyGenerator:
-    return KeyGenerator(
-        record_key_fields=config.record_key_fields,
-        partition_fields=config.partition_fields,
-        key_generator_class=config.key_generator_class
-        or infer_key_generator_class(config.record_key_fields, config.partition_fields, None),
-        hive_style=config.hive_style,
-        url_encode=config.url_encode,
-    )

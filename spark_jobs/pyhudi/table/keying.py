@@ -1,4 +1,4 @@
-"""What a write's keys are made of: settled by the table and the request, before anything else."""
+"""What record keys and partition paths are made of: settled by the table and the request."""
 
 from __future__ import annotations
 
@@ -170,6 +170,22 @@ def key_generator(config: TableConfig, write: WriteConfig, table: Table | None) 
         url_encode=config.url_encode,
         consistent_logical_timestamp=write.consistent_logical_timestamp,
         single_field_complex_prefix=_is_prefixed(name, config, write, table),
+    )
+
+
+def virtual_key_generator(config: TableConfig) -> KeyGenerator:
+    """What makes the record keys of rows that are read from a table without meta columns.
+
+    Raises:
+        OptionError: a generator that also needs what only a write says.
+        UnsupportedError: a generator that is not followed here.
+    """
+    return KeyGenerator(
+        record_key_fields=config.record_key_fields,
+        partition_fields=config.partition_fields,
+        key_generator_class=_class_name(config),
+        hive_style=config.hive_style,
+        url_encode=config.url_encode,
     )
 
 
