@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from pyhudi.keys.java_hash import Hashes, java_string_hash
 from pyhudi.keys.record_key import EMPTY_PLACEHOLDER, NULL_PLACEHOLDER
+from pyhudi.schema.flags import Flags, flags_of
 
 Buckets: TypeAlias = npt.NDArray[np.int64]
-_Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _FACTOR: Final = np.uint32(31)
 _ALL_BUT_SIGN: Final = np.uint32(0x7FFFFFFF)
@@ -52,7 +52,7 @@ class BucketHash:
         has_parts = pc.match_substring(keys, ":")
         if not self.is_old:
             has_parts = pc.and_(has_parts, pc.match_substring(keys, ","))
-        is_parted: _Flags = has_parts.to_numpy(zero_copy_only=False)
+        is_parted = flags_of(has_parts)
         hashes = _FACTOR + java_string_hash(keys)
         if is_parted.any():
             parted = keys.filter(has_parts)
@@ -61,7 +61,7 @@ class BucketHash:
 
     def _parts(self, keys: pa.Array) -> Hashes:
         hashes: Hashes = np.ones(len(keys), dtype=np.uint32)
-        is_used: _Flags = np.zeros(len(keys), dtype=bool)
+        is_used: Flags = np.zeros(len(keys), dtype=bool)
         rows = np.arange(len(keys))
         rest = keys
         while len(rows):
@@ -74,7 +74,7 @@ class BucketHash:
             is_used[wanted] = True
             rest = pc.struct_field(pairs, "rest")
             has_more = pc.fill_null(pc.not_equal(rest, ""), fill_value=False)
-            rows = rows[has_more.to_numpy(zero_copy_only=False)]
+            rows = rows[flags_of(has_more)]
             rest = rest.filter(has_more)
         if not is_used.all():
             # A key that names none of the columns counts whole.
@@ -89,7 +89,7 @@ class BucketHash:
         has_name = pc.greater(pc.list_value_length(pairs), 1)
         names = pc.list_element(pairs, 0)
         values = pc.if_else(has_name, _last_of(pairs), names)
-        is_named: _Flags = has_name.to_numpy(zero_copy_only=False)
+        is_named = flags_of(has_name)
         counts = self._counts(names) | ~is_named
         part_hashes = np.where(is_named, _value_hash(values), java_string_hash(names))
         for at in _by_round(rows[counts]):
@@ -97,10 +97,9 @@ class BucketHash:
             hashes[rows[chosen]] = hashes[rows[chosen]] * _FACTOR + part_hashes[chosen]
         return hashes
 
-    def _counts(self, names: pa.Array) -> _Flags:
+    def _counts(self, names: pa.Array) -> Flags:
         wanted = pa.array(self.fields, pa.string())
-        found: _Flags = pc.is_in(names, value_set=wanted).to_numpy(zero_copy_only=False)
-        return found
+        return flags_of(pc.is_in(names, value_set=wanted))
 
 
 def hash_that_fits(hashes: Sequence[BucketHash], samples: Sequence[tuple[str, int]]) -> int | None:
@@ -119,7 +118,7 @@ def hash_that_fits(hashes: Sequence[BucketHash], samples: Sequence[tuple[str, in
 def _value_hash(values: pa.Array) -> Hashes:
     hashes = java_string_hash(values)
     stands_for_nothing = pa.array([NULL_PLACEHOLDER, EMPTY_PLACEHOLDER])
-    hashes[pc.is_in(values, value_set=stands_for_nothing).to_numpy(zero_copy_only=False)] = 0
+    hashes[flags_of(pc.is_in(values, value_set=stands_for_nothing))] = 0
     return hashes
 
 

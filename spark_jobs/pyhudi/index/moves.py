@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.merge.ordering import Flags, one_array
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.flags import Flags, flags_of
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
 
@@ -71,7 +71,7 @@ def settle_stored(job: MoveJob, file: BaseFile, rows: pa.Table) -> Settled:
     is_contested = pc.is_in(rows.column(RECORD_KEY), value_set=foreign)
     updates = [rows.filter(pc.invert(is_contested)).select(names)]
     newest, is_deleted = _combined(job, rows.filter(is_contested))
-    is_moving = _flags(pc.not_equal(newest.column(PARTITION_PATH), file.partition)) & ~is_deleted
+    is_moving = flags_of(pc.not_equal(newest.column(PARTITION_PATH), file.partition)) & ~is_deleted
     updates.append(newest.filter(pa.array(~is_moving)).select(names))
     leaving, moved = _merged(job, file, newest.filter(pa.array(is_moving)))
     is_back = pc.equal(moved.column(PARTITION_PATH), file.partition)
@@ -128,7 +128,7 @@ def _stored_beside(
             places, first = np.unique(
                 found.drop_null().to_numpy().astype(np.int64), return_index=True
             )
-            rows = np.flatnonzero(_flags(found.is_valid()))[first][is_open[places]]
+            rows = np.flatnonzero(flags_of(found.is_valid()))[first][is_open[places]]
             places = places[is_open[places]]
             is_open[places] = False
             if len(places):
@@ -161,8 +161,3 @@ def _with_own_paths(job: MoveJob, rows: pa.Table) -> pa.Table:
         return rows
     paths = job.generator.partition_paths(rows)
     return rows.set_column(rows.schema.get_field_index(PARTITION_PATH), PARTITION_PATH, paths)
-
-
-def _flags(column: pa.Array | pa.ChunkedArray) -> Flags:
-    flags: Flags = one_array(column).to_numpy(zero_copy_only=False)
-    return flags

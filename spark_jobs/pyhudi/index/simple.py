@@ -15,6 +15,7 @@ from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
+from pyhudi.schema.flags import flags_of
 from pyhudi.storage.storage import Storage
 
 # A hash table over this many keys takes about 100 MB of a worker's memory.
@@ -98,7 +99,7 @@ def _are_stored(
         passes = may_hold(reader.footer, keys)
         if not passes.true_count:
             return is_stored
-        passing: npt.NDArray[np.bool_] = passes.to_numpy(zero_copy_only=False)
+        passing = flags_of(passes)
         if not passing.all():
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
             is_stored[passing] = _are_stored(keys.filter(passes), reader, rest)

@@ -27,6 +27,7 @@ from pyhudi.keys.java_text import java_text
 from pyhudi.keys.partition_path import partition_paths
 from pyhudi.keys.record_key import KeyEncoding, record_keys
 from pyhudi.keys.timestamp_path import TimestampPath
+from pyhudi.schema.flags import flags_of
 
 # One class for each way to make keys and paths; those for Avro records make the same.
 _FIXED_FLAT = (NON_PARTITION, GLOBAL_DELETE)
@@ -189,7 +190,7 @@ class KeyGenerator:
             is_missing = column.is_null()
             if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
                 is_missing = pc.fill_null(pc.equal(column, ""), fill_value=True)
-            missing &= is_missing.to_numpy(zero_copy_only=False)
+            missing &= flags_of(is_missing)
         return missing
 
     def pathless(self, batch: pa.RecordBatch | pa.Table) -> dict[str, pa.BooleanArray]:

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi.schema.flags import flags_of
+
 SLICE_ROWS: Final = 65_536
 SLICE_BYTES: Final = 256 << 10
 
@@ -58,7 +60,7 @@ def _hash_array(texts: pa.LargeStringArray, out: Hashes) -> None:
         out[start:stop] = _hash_slice(data[first:last], offsets[start : stop + 1] - first)
         start = stop
     if texts.null_count:
-        out[texts.is_null().to_numpy(zero_copy_only=False)] = 0
+        out[flags_of(texts.is_null())] = 0
 
 
 def _hash_slice(data: _Bytes, offsets: _Offsets) -> Hashes:

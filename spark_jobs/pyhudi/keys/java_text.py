@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import UnsupportedError
+from pyhudi.schema.flags import flags_of
 from pyhudi.schema.float_text import float_text
 
 _LAST_FOUR_DIGIT_DATE = pa.scalar(2932896, pa.int32())
@@ -105,7 +106,7 @@ def _local_text(millis: pa.Int64Array) -> pa.StringArray:
 
 
 def _null_mask(column: pa.Array) -> npt.NDArray[np.bool_] | None:
-    return column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return flags_of(column.is_null()) if column.null_count else None
 
 
 @cache

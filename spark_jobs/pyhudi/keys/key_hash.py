@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi.schema.flags import flags_of
+
 SLICE_ROWS = 32_768
 SLICE_BYTES = 4 << 20
 
@@ -58,7 +60,7 @@ def _hash_array(keys: pa.Array, out: _Hashes) -> None:
         _hash_slice(offsets[start : stop + 1], data, out[start:stop])
         start = stop
     if keys.null_count:
-        out[keys.is_null().to_numpy(zero_copy_only=False)] = 0
+        out[flags_of(keys.is_null())] = 0
 
 
 def _string_buffers(keys: pa.Array) -> tuple[npt.NDArray[np.signedinteger], _Bytes]:

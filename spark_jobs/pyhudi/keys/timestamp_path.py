@@ -20,6 +20,7 @@ from pyhudi.keys.date_pattern import (
 )
 from pyhudi.keys.date_reading import check_readable, read_date
 from pyhudi.keys.zones import UTC, offset_of_local, offsets_at, zone_of
+from pyhudi.schema.flags import flags_of
 
 _MULTIPLIERS = {
     TimeUnit.MILLISECONDS: 1,
@@ -206,7 +207,7 @@ def _truncated(column: pa.Array) -> pa.Int64Array:
     is_high, is_low = whole >= 2.0**63, whole < -(2.0**63)
     longs = np.where(is_high | is_low, 0.0, whole).astype(np.int64)
     longs = np.where(is_high, _MOST, np.where(is_low, _LEAST, longs))
-    return pa.array(longs, mask=column.is_null().to_numpy(zero_copy_only=False))
+    return pa.array(longs, mask=flags_of(column.is_null()))
 
 
 def _filled(column: pa.Int64Array, value: int) -> Longs:

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from pyhudi.config.merging import MergeLaw
 from pyhudi.logfile.records import KeysOf, LogRecords
-from pyhudi.merge.ordering import Flags, Positions, ordering_columns, stored_is_newer
+from pyhudi.merge.ordering import Positions, ordering_columns, stored_is_newer
 from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.flags import Flags, flags_of
 
 
 def merged_rows(
@@ -28,7 +29,7 @@ def merged_rows(
     is_new = np.ones(len(records), dtype=bool)
     for rows in stored:
         found = pc.index_in(keys_of(rows), value_set=records.keys)
-        is_hit = pc.is_valid(found).to_numpy(zero_copy_only=False)
+        is_hit = flags_of(pc.is_valid(found))
         if not is_hit.any():
             yield rows
             continue

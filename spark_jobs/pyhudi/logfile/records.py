@@ -19,8 +19,9 @@ from pyhudi.logfile.deletes import Deletes, OrderingKind
 from pyhudi.logfile.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
 from pyhudi.merge.deletes import operation_deletes
-from pyhudi.merge.ordering import Column, Flags, Positions, key_codes, one_array, ordering_columns
+from pyhudi.merge.ordering import Column, Positions, key_codes, one_array, ordering_columns
 from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.flags import Flags, flags_of
 
 KeysOf = Callable[[pa.Table], Column]
 """The record keys of some rows."""
@@ -167,7 +168,7 @@ def _delete_records(deletes: Deletes, like: LogRecords, rule: MergeRule) -> LogR
     orderings = _orderings(deletes, [column.type for column in like.orderings])
     is_comparable = np.full(count, bool(orderings))
     for column in orderings:
-        is_comparable &= column.is_valid().to_numpy(zero_copy_only=False)
+        is_comparable &= flags_of(column.is_valid())
     nulls = [pa.nulls(count, field.type) for field in like.rows.schema]
     return LogRecords(
         keys=deletes.keys,
@@ -230,7 +231,7 @@ def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
     rows = arrived.rows.append_column(_KEY, arrived.keys)
     rows = rows.append_column(_IS_DELETE, pa.array(arrived.is_delete))
     joined = fold(rows, arrived.keys, lambda before, after: _joined(before, after, names, rule))
-    is_delete = _flags(joined.column(_IS_DELETE))
+    is_delete = flags_of(joined.column(_IS_DELETE))
     return LogRecords(
         keys=one_array(joined.column(_KEY)),
         rows=joined.select(names),
@@ -246,8 +247,8 @@ def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: Merge
 
     A delete goes before what was there, and is replaced by what follows.
     """
-    is_delete = _flags(after.column(_IS_DELETE)).copy()
-    met = np.flatnonzero(~is_delete & ~_flags(before.column(_IS_DELETE)))
+    is_delete = flags_of(after.column(_IS_DELETE))
+    met = np.flatnonzero(~is_delete & ~flags_of(before.column(_IS_DELETE)))
     pairs = pa.array(met)
     merged = rule.merge(before.select(names).take(pairs), after.select(names).take(pairs))
     is_delete[met[merged.is_deleted]] = True
@@ -261,8 +262,3 @@ def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: Merge
     rows = rows.append_column(_IS_DELETE, hidden.column(_IS_DELETE))
     found = pa.concat_tables([before, after, rows]).take(pa.array(chosen))
     return found.set_column(found.num_columns - 1, _IS_DELETE, pa.array(is_delete))
-
-
-def _flags(column: pa.ChunkedArray) -> Flags:
-    flags: Flags = one_array(column).to_numpy(zero_copy_only=False)
-    return flags

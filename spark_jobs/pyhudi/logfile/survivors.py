@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.merge.ordering import Flags, Positions, ranks_of
+from pyhudi.merge.ordering import Positions, ranks_of
+from pyhudi.schema.flags import Flags, flags_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ def surviving_records(arrivals: Arrivals) -> Positions:
     ranks = ranks_of(arrivals.orderings)
     for column in arrivals.orderings:
         if column.null_count:
-            ranks[column.is_null().to_numpy(zero_copy_only=False)] = -1
+            ranks[flags_of(column.is_null())] = -1
     candidates = places[is_candidate]
     return _last_of_each(arrivals.codes[candidates], ranks[candidates], candidates)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.merge.ordering import Column, Flags, Positions, one_array
+from pyhudi.merge.ordering import Column, Positions, one_array
+from pyhudi.schema.flags import Flags, flags_of
 
 Step = Callable[[pa.Table, pa.Table], pa.Table]
 
@@ -37,8 +38,7 @@ def choose_rows(first: pa.Table, second: pa.Table, is_first: Flags) -> pa.Table:
 
 def is_present(column: Column) -> Flags:
     """Whether each value is there, that is not null."""
-    flags: Flags = pc.is_valid(one_array(column)).to_numpy(zero_copy_only=False)
-    return flags
+    return flags_of(pc.is_valid(column))
 
 
 def filled(upper: Column, lower: Column) -> Column:

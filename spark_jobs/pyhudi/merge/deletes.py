@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.merge.ordering import Column, Flags, one_array
+from pyhudi.merge.ordering import Column
+from pyhudi.schema.flags import Flags, flags_of
 
 SOFT_DELETE = "_hoodie_is_deleted"
 OPERATION_FIELD = "_hoodie_operation"
@@ -23,7 +24,7 @@ def soft_deletes(rows: pa.Table) -> Flags | None:
         return None
     if not pa.types.is_boolean(rows.schema.field(SOFT_DELETE).type):
         return None
-    flags = _flags(rows.column(SOFT_DELETE))
+    flags = flags_of(rows.column(SOFT_DELETE))
     return flags if flags.any() else None
 
 
@@ -35,7 +36,7 @@ def operation_deletes(rows: pa.Table) -> Flags | None:
     if OPERATION_FIELD not in rows.schema.names:
         return None
     column = rows.column(OPERATION_FIELD).cast(pa.string())
-    flags = _flags(pc.is_in(column, value_set=pa.array(_DELETING_OPERATIONS)))
+    flags = flags_of(pc.is_in(column, value_set=pa.array(_DELETING_OPERATIONS)))
     return flags if flags.any() else None
 
 
@@ -46,9 +47,4 @@ def text_is(column: Column, text: str, *, any_case: bool = False) -> Flags:
     Source: DefaultHoodieRecordPayload.isDeleteRecord, Hudi 0.15 (equality of Java texts).
     """
     values = column.cast(pa.string())
-    return _flags(pc.equal(pc.utf8_lower(values) if any_case else values, text))
-
-
-def _flags(column: Column) -> Flags:
-    flags: Flags = one_array(pc.fill_null(column, fill_value=False)).to_numpy(zero_copy_only=False)
-    return flags
+    return flags_of(pc.equal(pc.utf8_lower(values) if any_case else values, text))

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import RequestError
+from pyhudi.schema.flags import Flags, flags_of
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
-Flags: TypeAlias = npt.NDArray[np.bool_]
 Positions: TypeAlias = npt.NDArray[np.int64]
 
 _ALL_BUT_SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
@@ -66,8 +66,7 @@ def stored_is_newer(stored: Sequence[Column], incoming: Sequence[Column]) -> Fla
         ours, theirs = sortable(left), sortable(right)
         is_equal = pc.and_(pc.equal(ours, theirs), is_newer)
         is_newer = pc.fill_null(pc.or_(pc.greater(ours, theirs), is_equal), fill_value=False)
-    flags: Flags = is_newer.to_numpy(zero_copy_only=False)
-    return flags
+    return flags_of(is_newer)
 
 
 def sortable(column: Column) -> pa.Array:
@@ -88,7 +87,7 @@ def sortable(column: Column) -> pa.Array:
     values[np.isnan(values)] = np.nan
     bits = values.view(np.int64)
     ranks = bits ^ ((bits >> np.int64(63)) & _ALL_BUT_SIGN)
-    return pa.array(ranks, mask=array.is_null().to_numpy(zero_copy_only=False))
+    return pa.array(ranks, mask=flags_of(array.is_null()))
 
 
 def field_at(schema: pa.Schema, path: str) -> pa.Field | None:
@@ -131,9 +130,7 @@ def ranks_of(ordering: Sequence[Column]) -> Positions:
     differs = np.zeros(table.num_rows, dtype=bool)
     for column in ordered.columns:
         unequal = pc.not_equal(column.slice(1), column.slice(0, table.num_rows - 1))
-        differs[1:] |= one_array(pc.fill_null(unequal, fill_value=True)).to_numpy(
-            zero_copy_only=False
-        )
+        differs[1:] |= flags_of(pc.fill_null(unequal, fill_value=True))
     ranks = np.empty(table.num_rows, dtype=np.int64)
     ranks[order.to_numpy()] = np.cumsum(differs)
     return ranks
@@ -148,7 +145,7 @@ def check_comparable(codes: npt.NDArray[np.int32], ordering: Sequence[Column]) -
     has_null = np.zeros(len(codes), dtype=bool)
     for column in ordering:
         if column.null_count:
-            has_null |= column.is_null().to_numpy(zero_copy_only=False)
+            has_null |= flags_of(column.is_null())
     if has_null.any():
         is_repeated = np.bincount(codes) > 1
         refuse_nulls(int((has_null & is_repeated[codes]).sum()))

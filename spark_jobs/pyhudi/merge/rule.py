@@ -20,14 +20,13 @@ from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes, text_is
 from pyhudi.merge.filling import newest_filled
 from pyhudi.merge.ordering import (
     Column,
-    Flags,
     key_codes,
-    one_array,
     ordering_columns,
     refuse_nulls,
     stored_is_newer,
     surviving_positions,
 )
+from pyhudi.schema.flags import Flags, flags_of
 from pyhudi.schema.metafields import META_FIELDS
 
 OPERATION = "Op"
@@ -196,7 +195,7 @@ class MergeRule:
                 return filled(column, below)
             default = pa.scalar(self.defaults[name], column.type)
             is_set = pc.fill_null(pc.not_equal(column, default), fill_value=True)
-            return choose(column, below, one_array(is_set).to_numpy(zero_copy_only=False))
+            return choose(column, below, flags_of(is_set))
 
         return _by_column(stored, incoming, set_or_stored)
 

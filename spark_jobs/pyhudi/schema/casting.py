@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.schema.flags import Flags, flags_of
 from pyhudi.schema.float_text import float_text
-
-Mask = npt.NDArray[np.bool_]
 
 _TEXT: Final = pa.string()
 _WIDEST_DECIMAL: Final = 76
@@ -44,7 +42,7 @@ def cast_values(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     return array.cast(wanted)
 
 
-def misfits(array: pa.Array, wanted: pa.DataType) -> Mask:
+def misfits(array: pa.Array, wanted: pa.DataType) -> Flags:
     """Which values do not fit another type; nulls always do.
 
     Numbers and times are compared with the type's bounds; texts and bytes, whose rules are those
@@ -105,7 +103,7 @@ def _fits(array: pa.Array, wanted: pa.DataType) -> bool:
     return True
 
 
-def _search(values: pa.Array, wanted: pa.DataType, bad: Mask) -> None:
+def _search(values: pa.Array, wanted: pa.DataType, bad: Flags) -> None:
     """Mark the values that do not fit, of which there is one at least."""
     if len(values) == _MOST_BAD_TO_SEARCH:
         bad[0] = True
@@ -116,7 +114,7 @@ def _search(values: pa.Array, wanted: pa.DataType, bad: Mask) -> None:
             _search(part, wanted, marks)
 
 
-def _out_of_bounds(array: pa.Array, wanted: pa.DataType) -> Mask:
+def _out_of_bounds(array: pa.Array, wanted: pa.DataType) -> Flags:
     found = array.type
     if pa.types.is_integer(found) and pa.types.is_integer(wanted):
         bounds = np.iinfo(wanted.to_pandas_dtype())
@@ -133,40 +131,35 @@ def _out_of_bounds(array: pa.Array, wanted: pa.DataType) -> Mask:
     return np.zeros(len(array), dtype=bool)
 
 
-def _outside(array: pa.Array, least: int, most: int) -> Mask:
+def _outside(array: pa.Array, least: int, most: int) -> Flags:
     own = np.iinfo(array.type.to_pandas_dtype())
     below = pc.less(array, pa.scalar(max(least, int(own.min)), array.type))
     above = pc.greater(array, pa.scalar(min(most, int(own.max)), array.type))
-    return _flags(pc.or_(below, above))
+    return flags_of(pc.or_(below, above))
 
 
-def _wide_floats(array: pa.Array, wanted: pa.Decimal128Type) -> Mask:
+def _wide_floats(array: pa.Array, wanted: pa.Decimal128Type) -> Flags:
     limit = float(10 ** (wanted.precision - wanted.scale))
     is_wide = pc.greater_equal(pc.abs(array.cast(pa.float64())), limit)
-    return _flags(pc.or_(is_wide, pc.invert(pc.is_finite(array))))
+    return flags_of(pc.or_(is_wide, pc.invert(pc.is_finite(array))))
 
 
-def _wide_decimals(array: pa.Array, wanted: pa.Decimal128Type) -> Mask:
+def _wide_decimals(array: pa.Array, wanted: pa.Decimal128Type) -> Flags:
     scale = max(array.type.scale, wanted.scale)
     values = array.cast(pa.decimal256(_WIDEST_DECIMAL, scale))
     limit = pa.scalar(10 ** (wanted.precision - wanted.scale)).cast(values.type)
     is_wide = pc.greater_equal(pc.abs(values), limit)
     is_fine = pc.not_equal(values, pc.round(values, ndigits=wanted.scale))
-    return _flags(pc.or_(is_wide, is_fine))
+    return flags_of(pc.or_(is_wide, is_fine))
 
 
-def _odd_times(array: pa.Array, wanted: pa.TimestampType) -> Mask:
+def _odd_times(array: pa.Array, wanted: pa.TimestampType) -> Flags:
     have, want = _TICKS[array.type.unit], _TICKS[wanted.unit]
     ticks = array.cast(pa.int64())
     if have > want:
         step = have // want
         whole = pc.multiply(pc.divide(ticks, step), step)
-        return _flags(pc.not_equal(ticks, whole))
+        return flags_of(pc.not_equal(ticks, whole))
     bounds = np.iinfo(np.int64)
     factor = want // have
     return _outside(ticks, -(int(bounds.max) // factor), int(bounds.max) // factor)
-
-
-def _flags(found: pa.BooleanArray) -> Mask:
-    flags: Mask = pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
-    return np.array(flags, dtype=bool)

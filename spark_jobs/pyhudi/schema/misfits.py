@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.schema.arrow import is_any_list
-from pyhudi.schema.casting import Mask, misfits
+from pyhudi.schema.casting import misfits
+from pyhudi.schema.flags import Flags, flags_of
 
 
-def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Mask]]:
+def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Flags]]:
     """The causes for which rows do not fit, each with the rows it applies to.
 
     Only what depends on values: columns and types are those that a write was settled with.
@@ -27,9 +28,9 @@ def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Mask]]
                     yield cause, mask
 
 
-def _misfits(array: pa.Array, field: pa.Field, path: str) -> Iterator[tuple[str, Mask]]:
+def _misfits(array: pa.Array, field: pa.Field, path: str) -> Iterator[tuple[str, Flags]]:
     if not field.nullable and array.null_count:
-        yield f"column {path} is null and may not be", _flags(array.is_null())
+        yield f"column {path} is null and may not be", flags_of(array.is_null())
     kind = field.type
     if pa.types.is_struct(kind) and pa.types.is_struct(array.type):
         yield from _struct_misfits(array, kind, path)
@@ -47,8 +48,8 @@ def _misfits(array: pa.Array, field: pa.Field, path: str) -> Iterator[tuple[str,
 
 def _struct_misfits(
     array: pa.StructArray, kind: pa.StructType, path: str
-) -> Iterator[tuple[str, Mask]]:
-    is_there = _flags(array.is_valid())
+) -> Iterator[tuple[str, Flags]]:
+    is_there = flags_of(array.is_valid())
     for field in kind:
         position = array.type.get_field_index(field.name)
         if position < 0:
@@ -57,7 +58,9 @@ def _struct_misfits(
             yield cause, mask & is_there
 
 
-def _element_misfits(array: pa.ListArray, field: pa.Field, path: str) -> Iterator[tuple[str, Mask]]:
+def _element_misfits(
+    array: pa.ListArray, field: pa.Field, path: str
+) -> Iterator[tuple[str, Flags]]:
     """The lists of which an element does not fit."""
     name = path if field.name == "entry" else f"{path}.element"
     parents = pc.list_parent_indices(array).to_numpy()
@@ -73,7 +76,3 @@ def _as_list(array: pa.MapArray, entries: pa.StructArray) -> pa.ListArray:
     return pa.Array.from_buffers(
         kind, len(array), [validity, offsets], -1, array.offset, children=[entries]
     )
-
-
-def _flags(found: pa.BooleanArray) -> Mask:
-    return np.array(found.to_numpy(zero_copy_only=False), dtype=bool)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi.keys.generators import KeyGenerator
+from pyhudi.schema.flags import Flags, flags_of
 from pyhudi.schema.misfits import misfit_rows
 from pyhudi.schema.row_json import row_json
 from pyhudi.storage.storage import Storage
@@ -40,8 +40,6 @@ KEY_CAUSE: Final = "no record key"
 PATH_CAUSE: Final = "no partition path"
 ORDERING_CAUSE: Final = "no ordering value"
 
-Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedRows:
@@ -51,7 +49,7 @@ class FailedRows:
         ``causes`` have one per failed row.
     """
 
-    is_failed: Mask
+    is_failed: Flags
     keys: pa.StringArray
     causes: pa.StringArray
 
@@ -138,25 +136,23 @@ def keep_saved(storage: Storage, instant: str, names: Iterable[str]) -> None:
 
 def _causes(
     rows: pa.Table,
-    no_key: Mask,
+    no_key: Flags,
     generator: KeyGenerator,
     schema: pa.Schema,
     ordering_fields: Sequence[str],
-) -> Iterator[tuple[str, Mask]]:
+) -> Iterator[tuple[str, Flags]]:
     yield f"{KEY_CAUSE}: {', '.join(generator.record_key_fields)} null or empty", no_key
     for name, mask in generator.pathless(rows).items():
-        yield f"{PATH_CAUSE}: {name} is not in the input format", _flags(mask)
+        yield f"{PATH_CAUSE}: {name} is not in the input format", flags_of(mask)
     for name in ordering_fields:
         if name in rows.schema.names:
-            yield f"{ORDERING_CAUSE}: {name} null", _flags(rows.column(name).is_null())
+            yield f"{ORDERING_CAUSE}: {name} null", flags_of(rows.column(name).is_null())
     yield from misfit_rows(rows, schema)
 
 
-def _flags(column: pa.Array | pa.ChunkedArray) -> Mask:
-    return np.array(column, dtype=bool)
-
-
-def _keys(rows: pa.Table, generator: KeyGenerator, is_failed: Mask, no_key: Mask) -> pa.StringArray:
+def _keys(
+    rows: pa.Table, generator: KeyGenerator, is_failed: Flags, no_key: Flags
+) -> pa.StringArray:
     has_key = is_failed & ~no_key
     keys = pa.nulls(rows.num_rows, pa.string())
     if generator.record_key_fields and has_key.any():

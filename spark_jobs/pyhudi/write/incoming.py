@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.merge.ordering import Flags, surviving_positions
+from pyhudi.merge.ordering import surviving_positions
+from pyhudi.schema.flags import Flags
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.job import WriteJob
 

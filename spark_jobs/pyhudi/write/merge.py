@@ -15,6 +15,7 @@ from pyhudi.filegroup.slices import BaseFile
 from pyhudi.filegroup.stored_keys import keys_of, stored_keys
 from pyhudi.merge.rule import Merged
 from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.flags import flags_of
 from pyhudi.write.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteJob
@@ -86,7 +87,7 @@ def _merge_batch(
         handle.write_kept(old)
         return
     is_hit = pc.is_valid(found)
-    old_positions = np.flatnonzero(is_hit.to_numpy(zero_copy_only=False))
+    old_positions = np.flatnonzero(flags_of(is_hit))
     positions = found.drop_null().to_numpy().astype(np.int64)
     seen[positions] = True
     merged = _merged(job, old, old_positions, incoming.take(pa.array(positions)))
