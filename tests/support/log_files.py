@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyhudi.logfile.avro_rows import join_records
 from pyhudi.logfile.deletes import ARROW, Deletes, OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
+from pyhudi.logfile.reader import Block, iter_blocks
 from tests.support.golden import golden_table
 
 SCHEMA: Mapping[str, Any] = {
@@ -94,3 +95,12 @@ def golden_logs(name: str) -> list[Path]:
     table = golden_table(name)
     found = (path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts)
     return sorted(found)
+
+
+def golden_blocks(name: str, kind: BlockKind) -> Iterator[tuple[Block, bytes]]:
+    """The blocks of a kind in a golden table's log files, each with its content."""
+    for path in golden_logs(name):
+        source = pa.BufferReader(path.read_bytes())
+        for block in iter_blocks(source, path.name):
+            if block.kind is kind:
+                yield block, block.read(source)

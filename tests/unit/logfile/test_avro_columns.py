@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import random
@@ -19,6 +18,7 @@ from pyhudi.logfile.avro_columns import columnar, decode_columns
 from pyhudi.logfile.avro_rows import iter_tables, join_records, record_schema, split_records
 from pyhudi.logfile.avro_values import storage_type, with_logical_type
 from pyhudi.schema.arrow import avro_to_arrow
+from tests.support.log_files import avro_content
 
 
 class Chance:
@@ -96,16 +96,6 @@ def plain_of(kind: Any) -> Any:
     return kind
 
 
-def encoded(schema: dict[str, Any], records: list[dict[str, Any]]) -> bytes:
-    parsed = fastavro.parse_schema(plain_of(schema))
-    parts = []
-    for record in records:
-        sink = io.BytesIO()
-        fastavro.schemaless_writer(sink, parsed, record)
-        parts.append(sink.getvalue())
-    return join_records(parts)
-
-
 def expected(schema: dict[str, Any], records: list[dict[str, Any]]) -> pa.Table:
     fields = avro_to_arrow(schema)
     arrays = [
@@ -123,7 +113,7 @@ def test_records_of_any_schema_become_the_same_columns(seed: int) -> None:
     chance = Chance(seed)
     schema = chance.schema()
     records = [chance.value(schema) for _ in range(chance.random.choice([1, 2, 40]))]
-    content = encoded(schema, records)
+    content = avro_content(records, plain_of(schema))
     assert record_schema(json.dumps(schema)).columnar is not None
     found = pa.concat_tables(iter_tables(content, json.dumps(schema), None, where="the block"))
     found.validate()
@@ -139,7 +129,7 @@ def test_names_stand_for_the_types_defined_before() -> None:
     fields = [{"name": "a", "type": pair}, {"name": "b", "type": ["null", "pair"]}]
     schema = {"type": "record", "name": "row", "fields": fields}
     records = [{"a": {"x": 1}, "b": {"x": None}}, {"a": {"x": None}, "b": None}]
-    content = encoded(schema, records)
+    content = avro_content(records, schema)
     found = pa.concat_tables(iter_tables(content, json.dumps(schema), None, where="the block"))
     assert found.to_pylist() == records
 
@@ -152,7 +142,8 @@ def test_records_with_arrays_and_maps_are_decoded_one_by_one(kind: dict[str, Any
     schema = {"type": "record", "name": "row", "fields": [{"name": "r", "type": inner}]}
     assert columnar(fastavro.parse_schema(schema)) is None
     value = [1, 2] if kind["type"] == "array" else [("a", 1)]
-    content = encoded(schema, [{"r": {"v": dict(value) if kind["type"] == "map" else value}}])
+    stored = dict(value) if kind["type"] == "map" else value
+    content = avro_content([{"r": {"v": stored}}], schema)
     (found,) = iter_tables(content, json.dumps(schema), None, where="the block")
     assert found.to_pylist() == [{"r": {"v": value}}]
 

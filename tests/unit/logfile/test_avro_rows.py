@@ -10,11 +10,10 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.errors import CorruptTableError
-from pyhudi.logfile.avro_rows import iter_tables, join_records, record_schema, split_records
+from pyhudi.logfile.avro_rows import iter_tables, record_schema, split_records
 from pyhudi.logfile.framing import BlockKind, HeaderKey
-from pyhudi.logfile.reader import iter_blocks
 from tests.support.golden import golden_names
-from tests.support.log_files import SCHEMA, avro_content, golden_logs, rows
+from tests.support.log_files import SCHEMA, avro_content, golden_blocks, rows
 
 TEXT = json.dumps(SCHEMA)
 CONTENT = avro_content(rows(("a", 1, "x"), ("b", None, None)))
@@ -64,10 +63,8 @@ def test_names_and_defaults_of_a_schema_do_not_matter() -> None:
         ],
     }
     plain = record_schema(json.dumps(schema)).plain
-    sink = io.BytesIO()
     record = {"first": b"\x00\x01", "second": b"\xff\xff", "kind": "B", "day": -1}
-    fastavro.schemaless_writer(sink, plain, record)
-    found = read(join_records([sink.getvalue()]), json.dumps(schema))
+    found = read(avro_content([record], plain), json.dumps(schema))
     assert [str(value) for value in found.to_pylist()[0].values()] == ["1", "-1", "B", "1969-12-31"]
 
 
@@ -105,18 +102,11 @@ def test_a_schema_that_names_a_type_twice_is_told() -> None:
 
 @pytest.mark.parametrize("name", golden_names("v6_mor_"))
 def test_records_of_hudi_are_joined_to_the_same_bytes(name: str) -> None:
-    for path in golden_logs(name):
-        source = pa.BufferReader(path.read_bytes())
-        for block in iter_blocks(source, path.name):
-            if block.kind is BlockKind.AVRO:
-                content = block.read(source)
-                parsed = fastavro.parse_schema(json.loads(block.header[HeaderKey.SCHEMA]))
-                encoded = []
-                for start, end in zip(*split_records(content), strict=True):
-                    record = fastavro.schemaless_reader(
-                        io.BytesIO(content[start:end]), parsed, None
-                    )
-                    sink = io.BytesIO()
-                    fastavro.schemaless_writer(sink, parsed, record)
-                    encoded.append(sink.getvalue())
-                assert join_records(encoded) == content
+    for block, content in golden_blocks(name, BlockKind.AVRO):
+        schema = json.loads(block.header[HeaderKey.SCHEMA])
+        parsed = fastavro.parse_schema(schema)
+        records = [
+            fastavro.schemaless_reader(io.BytesIO(content[start:end]), parsed, None)
+            for start, end in zip(*split_records(content), strict=True)
+        ]
+        assert avro_content(records, schema) == content

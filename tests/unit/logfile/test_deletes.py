@@ -6,15 +6,13 @@ import datetime
 from decimal import Decimal
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError
 from pyhudi.logfile.deletes import ARROW, Deletes, OrderingKind, decode_deletes, encode_deletes
 from pyhudi.logfile.framing import BlockKind
-from pyhudi.logfile.reader import iter_blocks
 from tests.support.golden import golden_names
-from tests.support.log_files import deletes, golden_logs
+from tests.support.log_files import deletes, golden_blocks
 
 # What HoodieDeleteBlock of Hudi 1.1 makes of six records.
 OF_HUDI = bytes.fromhex(
@@ -57,12 +55,8 @@ def test_records_of_hudi_are_written_to_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("name", golden_names("v6_mor_"))
 def test_delete_blocks_of_hudi_are_written_to_the_same_bytes(name: str) -> None:
-    for path in golden_logs(name):
-        source = pa.BufferReader(path.read_bytes())
-        for block in iter_blocks(source, path.name):
-            if block.kind is BlockKind.DELETE:
-                content = block.read(source)
-                assert encode_deletes(decode(content)) == content
+    for _, content in golden_blocks(name, BlockKind.DELETE):
+        assert encode_deletes(decode(content)) == content
 
 
 @pytest.mark.parametrize("kind", VALUES)
