@@ -1,0 +1,59 @@
+"""What is planned for a table and not done: pending compactions and their plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pyhudi.actions.compaction import CompactionPlan
+from pyhudi.config.versions import TableVersion
+from pyhudi.errors import MissingFileError
+from pyhudi.storage.storage import Storage
+from pyhudi.timeline import active
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
+
+
+def read_plan(storage: Storage, version: TableVersion, instant: Instant) -> CompactionPlan:
+    """The plan of a compaction, whatever state the instant has come to.
+
+    Raises:
+        MissingFileError: it was unscheduled or archived.
+        CorruptTableError: its requested file holds no plan.
+    """
+    requested = Instant(time=instant.time, action=Action.COMPACTION, state=State.REQUESTED)
+    data = active.read_state(storage, version, requested)
+    return CompactionPlan.from_bytes(data, where=f"{storage.uri} at {instant.time}")
+
+
+def pending_plans(
+    storage: Storage, version: TableVersion, timeline: Timeline
+) -> Iterator[tuple[Instant, CompactionPlan]]:
+    """The compactions that are requested or inflight, oldest first, with their plans.
+
+    One that was unscheduled since the timeline was listed is left out.
+
+    Source: CompactionUtils.getAllPendingCompactionPlans, Hudi 0.15.
+    """
+    for instant in timeline.pending():
+        if instant.action is Action.COMPACTION:
+            try:
+                yield instant, read_plan(storage, version, instant)
+            except MissingFileError:
+                continue
+
+
+def pending_compactions(
+    storage: Storage, version: TableVersion, timeline: Timeline
+) -> Mapping[tuple[str, str], str]:
+    """The instant of the pending compaction of each file group (partition path, file id) in one.
+
+    New log files of such a file group name this instant as their base, so that the compaction may
+    run meanwhile.
+
+    Source: CompactionUtils.getAllPendingCompactionOperations, Hudi 0.15.
+    """
+    return {
+        operation.file_group: instant.time
+        for instant, plan in pending_plans(storage, version, timeline)
+        for operation in plan.operations
+    }
