@@ -51,8 +51,15 @@ class HudiTable:
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
         }
 
-    def write(self, _spark: SparkSession, operation: str, rows: DataFrame) -> None:
-        """One operation."""
+    def write(self, spark: SparkSession, operation: str, rows: DataFrame | None) -> None:
+        """One operation; a compaction has no rows."""
+        if operation == "compact":
+            options = "hoodie.compact.inline.max.delta.commits=1"
+            spark.sql(
+                f"CALL run_compaction(op => 'scheduleAndExecute', path => '{self._work.table}', "
+                f"options => '{options}')"
+            ).collect()
+            return
         options = {**self._options, "hoodie.datasource.write.operation": operation}
         mode = "append" if self._work.folder.exists() else "overwrite"
         rows.write.format("hudi").options(**options).mode(mode).save(self._work.table)
@@ -165,7 +172,8 @@ class SparkPeer:
 
     def write(self, operation: str, source: str) -> None:
         """One operation; the first makes the table."""
-        self._format.write(self._spark, operation, self._spark.read.parquet(source))
+        rows = self._spark.read.parquet(source) if source else None
+        self._format.write(self._spark, operation, rows)
 
     def read(self) -> tuple[int, str]:
         """Count and sum by Spark."""

@@ -76,7 +76,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to do: `operation` is start, read, or a write as Hudi names it."""
+    """One thing to do: `operation` is start, read, compact, or a write as Hudi names it."""
 
     name: str
     operation: str
@@ -126,7 +126,6 @@ def hudi_options(work: Workload) -> dict[str, str]:
     """Hudi's options for the table, alike for every engine that takes them."""
     options = {
         "hoodie.table.name": work.folder.name,
-        "hoodie.datasource.write.table.type": "COPY_ON_WRITE",
         "hoodie.datasource.write.recordkey.field": ",".join(work.keys),
         "hoodie.datasource.write.precombine.field": work.ordering,
         "hoodie.datasource.write.partitionpath.field": work.partition,
@@ -211,7 +210,8 @@ def carry_out(engine: Engine, step: Step, folder: Path) -> dict[str, Any]:
         return timed(step, folder, lambda: {"rows": engine.start(step.source)})
     if step.operation == "read":
         return timed(step, folder, lambda: dict(zip(("rows", "sum"), engine.read(), strict=True)))
-    rows = pq.read_metadata(step.source).num_rows
+    # A compaction has no source.
+    rows = pq.read_metadata(step.source).num_rows if step.source else 0
 
     def write() -> dict[str, Any]:
         engine.write(step.operation, step.source)

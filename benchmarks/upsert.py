@@ -27,14 +27,18 @@ WRITES = (
 )
 
 
-def steps(inputs: Path) -> list[Step]:
-    """Start, the writes, a query."""
+def steps(inputs: Path, *, compacts: bool = False) -> list[Step]:
+    """Start, the writes, a query; with ``compacts`` a compaction and the query again."""
     writes = [
         Step(name=name, operation=operation, source=str(inputs / f"{source}.parquet"))
         for name, operation, source in WRITES
     ]
     start = Step(name="start", operation="start", source=str(inputs / "u1.parquet"))
-    return [start, *writes, Step(name="read", operation="read")]
+    found = [start, *writes, Step(name="read", operation="read")]
+    if compacts:
+        found.append(Step(name="compact", operation="compact"))
+        found.append(Step(name="read_compacted", operation="read"))
+    return found
 
 
 def arguments() -> argparse.Namespace:
@@ -44,6 +48,12 @@ def arguments() -> argparse.Namespace:
     )
     add_arguments(parser)
     parser.add_argument("--layout", default="partitioned", choices=("partitioned", "flat"))
+    parser.add_argument(
+        "--table-type",
+        default="copy_on_write",
+        choices=("copy_on_write", "merge_on_read"),
+        help="of Hudi's tables, and of ours; a merge-on-read table is compacted in the end",
+    )
     return parser.parse_args()
 
 
@@ -52,16 +62,20 @@ def main() -> None:
     given = arguments()
     inputs = prepare(given.scale_factor)
     partition = "ship_year" if given.layout == "partitioned" else ""
+    kind = given.table_type
     works = {
         name: Workload(
-            table=str(home() / "out" / f"{name}-{inputs.name}-{given.layout}"), partition=partition
+            table=str(home() / "out" / f"{name}-{inputs.name}-{given.layout}-{kind}"),
+            partition=partition,
+            options={"hoodie.datasource.write.table.type": kind.upper()},
         )
         for name in chosen(given.ours, given.peer)
     }
     record = Record("upsert", given.output)
-    about = {"scale_factor": given.scale_factor, "layout": given.layout}
+    about = {"scale_factor": given.scale_factor, "layout": given.layout, "table_type": kind}
     record.begin(**about, repeat=given.repeat, interleave=given.interleave)
-    for line in take_turns(works, steps(inputs), repeat=given.repeat, interleave=given.interleave):
+    found = steps(inputs, compacts=kind == "merge_on_read")
+    for line in take_turns(works, found, repeat=given.repeat, interleave=given.interleave):
         record.add(line, **about)
     show(record)
 

@@ -49,7 +49,7 @@ def overwrite(storage: Storage, rows: Rows, clock: Clock, *more: str) -> str:
     with Transaction(writer, Action.REPLACE_COMMIT, requested_replace()) as transaction:
         table = load_table(storage)
         partitions = sorted({part for part, _ in rows} | set(more))
-        replaced = replaced_file_ids(partitions, table.latest_base_files(partitions))
+        replaced = replaced_file_ids(partitions, table.latest_slices(partitions))
         transaction.start(b"{}")
         job = job_on(storage, transaction.instant)
         stats = {}

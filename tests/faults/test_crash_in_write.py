@@ -12,6 +12,7 @@ from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
     CONFIG,
+    MERGE_ON_READ,
     Rows,
     clock_at,
     leftovers,
@@ -27,9 +28,9 @@ BATCH: Rows = {("x", "a"): (2, "new"), ("x", "d"): (2, "new"), ("z", "e"): (2, "
 NEXT: Rows = {("x", "b"): (3, "next"), ("z", "f"): (3, "next")}
 
 
-@pytest.fixture(scope="module")
-def written() -> MemoryStorage:
-    storage = new_table()
+@pytest.fixture(scope="module", params=[CONFIG, MERGE_ON_READ], ids=["rewritten", "appended"])
+def written(request: pytest.FixtureRequest) -> MemoryStorage:
+    storage = new_table(request.param)
     upsert(storage, OLD, clock_at())
     return storage
 

@@ -16,7 +16,14 @@ from tests.interop.differential_rows import (
     PARTITION_COLUMNS,
     maybe,
 )
-from tests.interop.differential_shapes import EVERY_KIND, SOFT_DELETE, WRITE, Shape, draw_shape
+from tests.interop.differential_shapes import (
+    EVERY_KIND,
+    SOFT_DELETE,
+    WRITE,
+    Shape,
+    draw_shape,
+    with_logs,
+)
 
 STEPS = 30
 # How often each kind of operation is drawn; the first write is one of FIRST.
@@ -65,7 +72,7 @@ def case_of(seed: int, steps: int = STEPS) -> Case:
     """The table and the operations that follow from a seed."""
     rng = Random(seed)
     version = "0.15.0" if rng.random() < 0.25 else "1.1.1"
-    shape = draw_shape(rng, version)
+    shape = with_logs(Random(f"logs {seed}"), draw_shape(rng, version))
     return Case(seed, version, shape, tuple(_Player(rng, shape).steps(steps)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import pyarrow as pa
@@ -85,6 +85,23 @@ def draw_shape(rng: Random, version: str) -> Shape:
     is_forgetful = version != "0.15.0" and rng.random() < 0.5
     schema = _schema(rng, keys, partitions, ordering)
     return Shape(version, schema, keys, partitions, ordering, creation, _always(rng), is_forgetful)
+
+
+def with_logs(rng: Random, shape: Shape) -> Shape:
+    """The same table, or with logs: updates appended, and compacted by Hudi now and then."""
+    if not EVERY_KIND or rng.random() < 0.5:
+        return shape
+    creation = {**shape.creation, f"{WRITE}table.type": "MERGE_ON_READ"}
+    always = {
+        **shape.always,
+        "hoodie.logfile.data.block.format": rng.choice(("avro", "avro", "parquet")),
+    }
+    if rng.random() < 0.5:
+        always["hoodie.parquet.small.file.limit"] = "0"
+    if rng.random() < 0.3:
+        always["hoodie.logfile.data.block.max.size"] = "300"
+        always["hoodie.logfile.max.size"] = "2000"
+    return replace(shape, creation=creation, always=always)
 
 
 def _draw_keys(rng: Random) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def test_insert_overwrite_replaces_the_partitions_of_the_batch(
     assert rows_of(table, as_of=before.time) == tuples(FIRST)
     changed = rows_of(table, query_type="incremental", begin=before.time)
     assert changed == tuples(IN_P0)
-    assert result.files == {"created": 1, "rewritten": 0, "replaced": 1}
+    assert result.files == {"created": 1, "rewritten": 0, "appended": 0, "replaced": 1}
     assert (result.partitions, result.records["inserted"]) == (("p0",), 2)
 
 

@@ -218,7 +218,7 @@ def test_bulk_insert_writes_new_files_in_the_order_asked_for(
     options = {**OPTIONS, "hoodie.bulkinsert.sort.mode": mode}
     write(spark, table, rows, "bulk_insert", options)
     result = write(spark, table, many([0, 1], 2, "twice", parts=3), "bulk_insert", options)
-    assert result.files == {"created": 2, "rewritten": 0, "replaced": 0}
+    assert result.files == {"created": 2, "rewritten": 0, "appended": 0, "replaced": 0}
     assert rows_of(table) == tuples(rows, many([0, 1], 2, "twice", parts=3))
     assert_stats_are_true(table, result)
     by_file = [pq.read_table(table / name).column("id").to_pylist() for name in data_files(table)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.merge.rule import MergeRule
+from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
 from pyhudi.read.snapshot import read_file
 from pyhudi.schema.arrow import arrow_to_avro
@@ -30,6 +32,7 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock, FakeClock
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.write.append import append_rows
 from pyhudi.write.create import create_files
 from pyhudi.write.job import TaskIdentity, WriteJob
 from pyhudi.write.merge import merge_file
@@ -52,10 +55,13 @@ NOW_MS = 1_767_225_600_000
 Rows = dict[tuple[str, str], tuple[int, str]]
 
 
-def new_table() -> MemoryStorage:
+MERGE_ON_READ = replace(CONFIG, table_type=TableType.MERGE_ON_READ)
+
+
+def new_table(config: TableConfig = CONFIG) -> MemoryStorage:
     """An empty table in memory."""
     storage = MemoryStorage(now_ms=NOW_MS)
-    create_table(storage, CONFIG)
+    create_table(storage, config)
     return storage
 
 
@@ -106,10 +112,14 @@ def task(number: int = 0, attempt: int = 0) -> TaskIdentity:
 
 
 def upsert(storage: Storage, rows: Rows, clock: Clock, **more: Any) -> str:
-    """Recover, then commit the rows; a file group a partition. Answers the instant."""
+    """Recover, then commit the rows; a file group a partition. Answers the instant.
+
+    In a merge-on-read table rows are appended to file groups that are there.
+    """
     writer = writer_on(storage, clock)
     recover(writer)
-    with Transaction(writer, Action.COMMIT) as transaction:
+    is_delta = load_table(storage).config.table_type is TableType.MERGE_ON_READ
+    with Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT) as transaction:
         transaction.start(b"{}")
         stats = write_rows(storage, rows, transaction.instant, **more)
         finish(transaction, stats)
@@ -126,7 +136,10 @@ def write_rows(
         batch = incoming({key: row for (part, key), row in rows.items() if part == partition})
         who = task(number, attempt)
         bases = table.latest_base_files([partition])
-        if bases:
+        if table.config.table_type is TableType.MERGE_ON_READ and bases:
+            place = table.log_places([partition])[partition, bases[0].file_id]
+            stats.extend(append_rows(job, who, place, batch))
+        elif bases:
             stats.append(merge_file(job, who, bases[0], batch))
         else:
             name = f"{partition}-{instant}-0"
@@ -136,7 +149,10 @@ def write_rows(
 
 def finish(transaction: Transaction, stats: list[WriteStat]) -> None:
     """Commit the files."""
-    by_partition = {stat.partition_path or "": (stat,) for stat in stats}
+    by_partition = {
+        path: tuple(stat for stat in stats if stat.partition_path == path)
+        for path in {stat.partition_path or "" for stat in stats}
+    }
     metadata = CommitMetadata(
         partition_to_write_stats=by_partition,
         extra_metadata={"schema": dumps(arrow_to_avro(DATA, "plain"))},
@@ -150,12 +166,13 @@ def read_rows(storage: Storage) -> Rows:
     table = load_table(storage)
     plan = plan_read(table, ReadConfig.of(query_type="snapshot"))
     found: Rows = {}
-    for file in plan.files:
-        for part in read_file(storage, plan, file):
-            for row in part.to_pylist():
-                identity = row["_hoodie_partition_path"], row["_hoodie_record_key"]
-                assert identity not in found, f"{identity} is there twice"
-                found[identity] = row["ts"], row["value"]
+    parts = [part for file in plan.files for part in read_file(storage, plan, file)]
+    parts += [part for each in plan.slices for part in read_slice(storage, plan, each)]
+    for part in parts:
+        for row in part.to_pylist():
+            identity = row["_hoodie_partition_path"], row["_hoodie_record_key"]
+            assert identity not in found, f"{identity} is there twice"
+            found[identity] = row["ts"], row["value"]
     return found
 
 
@@ -166,7 +183,7 @@ def leftovers(storage: MemoryStorage) -> list[str]:
     for instant in timeline.write_instants().completed():
         data = active.read_state(storage, TableVersion.SIX, instant)
         committed |= {stat.path or "" for stat in CommitMetadata.from_bytes(data).write_stats}
-    data_files = {path for path in storage.files if path.endswith(".parquet")}
+    data_files = {path for path in storage.files if path.endswith(".parquet") or ".log." in path}
     return [
         *sorted(data_files - committed),
         *storage.below(".hoodie/.temp"),

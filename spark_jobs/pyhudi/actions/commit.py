@@ -28,6 +28,10 @@ class WriteStat:
     file group. In a write that has only begun, ``file_id`` is empty and ``path`` None for the
     inserts of a partition, and the times are None.
 
+    ``log_files`` are the names of the slice's log files, the one at ``path`` among them, and None
+    for a base file; ``log_offset`` is where in that one the write begins, and ``base_file`` the
+    name of the slice's base file, empty when it has none.
+
     Units: bytes and milliseconds.
     """
 
@@ -48,6 +52,10 @@ class WriteStat:
     total_scan_time: int | None = 0
     total_upsert_time: int | None = 0
     total_create_time: int | None = 0
+    log_version: int = 0
+    log_offset: int = 0
+    base_file: str = ""
+    log_files: tuple[str, ...] | None = None
 
     @classmethod
     def from_json(cls, stat: Mapping[str, Any]) -> WriteStat:
@@ -55,7 +63,10 @@ class WriteStat:
         times = stat.get("runtimeStats") or {}
         known = {name: stat[key] for key, name in _STAT_FIELDS.items() if key in stat}
         timed = {name: times.get(key) for key, name in _TIME_FIELDS.items()}
-        return cls(**{"file_id": None, **known, **timed})
+        logs = {name: stat[key] for key, name in _LOG_FIELDS.items() if key in stat}
+        if logs.get("log_files") is not None:
+            logs["log_files"] = tuple(logs["log_files"])
+        return cls(**{"file_id": None, **known, **timed, **logs})
 
     def to_json(self) -> dict[str, Any]:
         """The statistics as a JSON object, its entries in Hudi's order."""
@@ -65,7 +76,11 @@ class WriteStat:
         }
         times = {key: getattr(self, name) for key, name in _TIME_FIELDS.items()}
         is_timed = any(value is not None for value in times.values())
-        return {**found, "runtimeStats": times if is_timed else None}
+        found["runtimeStats"] = times if is_timed else None
+        if self.log_files is not None:
+            found.update({key: getattr(self, name) for key, name in _LOG_FIELDS.items()})
+            found["logFiles"] = list(self.log_files)
+        return found
 
 
 _STAT_FIELDS = {
@@ -89,7 +104,15 @@ _TIME_FIELDS = {
     "totalUpsertTime": "total_upsert_time",
     "totalCreateTime": "total_create_time",
 }
-# Entries that only writes to logs and compactions fill.
+# Entries of writes to log files alone.
+# Source: HoodieDeltaWriteStat, Hudi 0.15.
+_LOG_FIELDS = {
+    "logVersion": "log_version",
+    "logOffset": "log_offset",
+    "baseFile": "base_file",
+    "logFiles": "log_files",
+}
+# Entries that only compactions fill.
 _UNUSED = {
     "tempPath": None,
     "totalLogRecords": 0,

@@ -85,10 +85,14 @@ class RollbackPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPartition:
-    """What a rollback did in one partition: files deleted, and files it could not delete."""
+    """What a rollback did in one partition: files deleted, and files it could not delete.
+
+    ``log_files`` are those that got a block to take others back, with their sizes.
+    """
 
     deleted: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    log_files: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +126,7 @@ class RollbackMetadata:
                     partition: RollbackPartition(
                         deleted=tuple(entry["successDeleteFiles"]),
                         failed=tuple(entry["failedDeleteFiles"]),
+                        log_files=dict(entry.get("rollbackLogFiles") or {}),
                     )
                     for partition, entry in found["partitionMetadata"].items()
                 },
@@ -146,7 +151,7 @@ class RollbackMetadata:
                     "partitionPath": partition,
                     "successDeleteFiles": list(done.deleted),
                     "failedDeleteFiles": list(done.failed),
-                    "rollbackLogFiles": {},
+                    "rollbackLogFiles": dict(done.log_files),
                     "logFilesFromFailedCommit": {},
                 }
                 for partition, done in self.partitions.items()

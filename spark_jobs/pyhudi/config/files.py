@@ -209,6 +209,8 @@ HEARTBEAT_MISSES = declare(
 class FileSizing:
     """When a base file is full, and when it is small enough to get inserts.
 
+    ``small_file_candidates`` is how many files of a partition get inserts at most, None for all.
+
     Units: sizes in bytes, splits in rows, ``record_size_threshold`` in small-file limits.
     """
 
@@ -218,6 +220,7 @@ class FileSizing:
     record_size_threshold: float = RECORD_SIZE_THRESHOLD.default
     insert_split_size: int = INSERT_SPLIT_SIZE.default
     insert_auto_split: bool = INSERT_AUTO_SPLIT.default
+    small_file_candidates: int | None = None
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> FileSizing:

@@ -27,6 +27,7 @@ from pyhudi.config.keygen import (
     POPULATE_META_FIELDS,
     stated_timestamp_options,
 )
+from pyhudi.config.logs import LogConfig
 from pyhudi.config.merging import MergeConfig
 from pyhudi.config.operations import (
     ALLOW_DUPLICATES,
@@ -91,8 +92,8 @@ TABLE_TYPE = declare(
         key=f"{_WRITE}table.type",
         aliases=(f"{_WRITE}storage.type", "hoodie.table.type"),
         parse=option.parse_enum(TableType),
-        default=TableType.COPY_ON_WRITE,
-        doc="how updates are kept; MERGE_ON_READ is not written yet",
+        default=None,
+        doc="how a new table keeps updates; COPY_ON_WRITE unless said",
     )
 )
 TABLE_VERSION = declare(
@@ -218,14 +219,14 @@ IDEMPOTENCY_KEY = declare(
 class WriteConfig:
     """What a write is asked to do.
 
-    Whatever an existing table decides itself is None unless the options name it: fields, hive
-    style, encoding, merging. ``key_generator`` is a class or a short name. ``commit_metadata`` goes
-    into the commit's extra metadata.
+    Whatever an existing table decides itself is None unless the options name it: type, fields,
+    hive style, encoding, merging. ``key_generator`` is a class or a short name, and
+    ``commit_metadata`` goes into the commit's extra metadata.
     """
 
     table_name: str = ""
     database: str = ""
-    table_type: TableType = TABLE_TYPE.default
+    table_type: TableType | None = None
     table_version: TableVersion = TABLE_VERSION.default
     operation: Operation = OPERATION.default
     batch: BatchConfig = field(default_factory=BatchConfig)
@@ -258,6 +259,7 @@ class WriteConfig:
     bulk_insert: BulkInsertConfig = field(default_factory=BulkInsertConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
+    logs: LogConfig = field(default_factory=LogConfig)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> WriteConfig:
@@ -304,6 +306,7 @@ class WriteConfig:
             bulk_insert=BulkInsertConfig.from_options(options),
             index=IndexConfig.from_options(options),
             heartbeat=HeartbeatConfig.from_options(options),
+            logs=LogConfig.from_options(options),
         )
 
     @property

@@ -96,3 +96,29 @@ class FileGroup:
             if as_of is None or candidate.base_instant <= as_of:
                 return candidate
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPlace:
+    """Where a write appends to a file group: the next log file of its newest slice.
+
+    ``base_file`` and ``log_files`` are the names of what the slice has already, as statistics list
+    them.
+    """
+
+    partition: str
+    file_id: str
+    base_instant: str
+    next_version: int = 1
+    base_file: str = ""
+    log_files: tuple[str, ...] = ()
+
+    def file_name(self, version: int, write_token: str) -> str:
+        """The name of one of the slice's log files."""
+        name = LogFileName(
+            file_id=self.file_id,
+            base_instant=self.base_instant,
+            version=version,
+            write_token=write_token,
+        )
+        return str(name)

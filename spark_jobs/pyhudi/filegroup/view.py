@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pyhudi.filegroup.slices import BaseFile, FileGroup, FileSlice, LogFile
+from pyhudi.filegroup.slices import BaseFile, FileGroup, FileSlice, LogFile, LogPlace
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 
@@ -120,6 +120,40 @@ def latest_slices(
         if not _is_hidden(replaced.get((group.partition, group.file_id)), as_of)
     )
     return tuple(each for each in found if each is not None)
+
+
+def log_places(
+    files: Iterable[BaseFile],
+    logs: Iterable[LogFile],
+    timeline: Timeline,
+    *,
+    compacting: Mapping[GroupId, str],
+) -> dict[GroupId, LogPlace]:
+    """Where writes append to each file group that committed files make up.
+
+    That is its newest slice; of a group that ``compacting`` names, whose pending compaction has the
+    instant given there, the slice which the compaction begins. Version numbers go on after every
+    log file there is, also those of writes that failed.
+
+    Source: HoodieAppendHandle.init, AbstractTableFileSystemView.addPendingCompactionFileSlice, Hudi
+    0.15.
+    """
+    found = {}
+    for group in file_groups(files, timeline, logs=logs):
+        key = group.partition, group.file_id
+        newest = group.slices[0]
+        instant = max(newest.base_instant, compacting.get(key, ""))
+        if newest.base_instant < instant:
+            newest = FileSlice(partition=key[0], file_id=key[1], base_instant=instant)
+        found[key] = LogPlace(
+            partition=group.partition,
+            file_id=group.file_id,
+            base_instant=instant,
+            next_version=max((log.name.version for log in newest.log_files), default=0) + 1,
+            base_file="" if newest.base_file is None else newest.base_file.name,
+            log_files=tuple(str(log.name) for log in newest.log_files),
+        )
+    return found
 
 
 def _merged(group: FileGroup, compacting: frozenset[str], as_of: str | None) -> FileSlice | None:

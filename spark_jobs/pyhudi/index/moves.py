@@ -9,14 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.basefile.open import open_base_file
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.stored_keys import keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.flags import Flags, flags_of
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
+from pyhudi.table.log_merge import SliceLogs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,8 @@ class MoveJob:
     """What whoever settles records must know, as a value that travels to the workers.
 
     ``schema`` is the table's with the meta columns; ``is_combining`` says that rows of one key in
-    the batch become one. ``virtual_keys`` makes the keys of stored rows where files keep none.
+    the batch become one. ``virtual_keys`` makes the keys of stored rows where files keep none, and
+    ``logs`` has the slices whose stored rows log files change.
     """
 
     storage: Storage
@@ -33,6 +36,7 @@ class MoveJob:
     generator: KeyGenerator
     is_combining: bool
     virtual_keys: KeyGenerator | None = None
+    logs: SliceLogs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,32 +125,28 @@ def _stored_beside(
     keys = moving.column(RECORD_KEY).combine_chunks()
     is_open = np.ones(len(keys), dtype=bool)
     stored, beside = [schema.empty_table()], [np.zeros(0, dtype=np.int64)]
-    with job.storage.open_input(file.path) as source:
-        reader = open_base_file(source, name=job.storage.absolute(file.path))
-        for batch in _batches(job, reader, needed):
-            found = pc.index_in(_keys_of(job, batch), value_set=keys)
-            places, first = np.unique(
-                found.drop_null().to_numpy().astype(np.int64), return_index=True
-            )
-            rows = np.flatnonzero(flags_of(found.is_valid()))[first][is_open[places]]
-            places = places[is_open[places]]
-            is_open[places] = False
-            if len(places):
-                stored.append(reconcile(batch.take(pa.array(rows)), schema))
-                beside.append(places)
+    for batch in _batches(job, file, needed):
+        found = pc.index_in(keys_of(batch, job.virtual_keys), value_set=keys)
+        places, first = np.unique(found.drop_null().to_numpy().astype(np.int64), return_index=True)
+        rows = np.flatnonzero(flags_of(found.is_valid()))[first][is_open[places]]
+        places = places[is_open[places]]
+        is_open[places] = False
+        if len(places):
+            stored.append(reconcile(batch.take(pa.array(rows)), schema))
+            beside.append(places)
     order = pa.array(np.concatenate(beside))
     return pa.concat_tables(stored), moving.take(order)
 
 
-def _batches(job: MoveJob, reader: BaseFileReader, needed: Sequence[str]) -> Iterator[pa.Table]:
+def _batches(job: MoveJob, file: BaseFile, needed: Sequence[str]) -> Iterator[pa.Table]:
+    merged = None if job.logs is None else job.logs.rows(job.storage, file.path, needed)
+    if merged is not None:
+        yield from merged
+        return
     keys = (RECORD_KEY,) if job.virtual_keys is None else job.virtual_keys.key_columns
-    yield from reader.iter_tables(list(dict.fromkeys([*keys, *needed])))
-
-
-def _keys_of(job: MoveJob, batch: pa.Table) -> pa.Array | pa.ChunkedArray:
-    if job.virtual_keys is None:
-        return batch.column(RECORD_KEY)
-    return job.virtual_keys.record_keys(batch)
+    with job.storage.open_input(file.path) as source:
+        reader = open_base_file(source, name=job.storage.absolute(file.path))
+        yield from reader.iter_tables(list(dict.fromkeys([*keys, *needed])))
 
 
 def _with_own_paths(job: MoveJob, rows: pa.Table) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,10 @@ from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
+from pyhudi.merge.ordering import Column
 from pyhudi.schema.flags import flags_of
 from pyhudi.storage.storage import Storage
+from pyhudi.table.log_merge import SliceLogs
 
 # A hash table over this many keys takes about 100 MB of a worker's memory.
 CHUNK_ROWS = 1_000_000
@@ -49,12 +51,14 @@ class KeyLookup:
 
     ``asks_filters`` reads the keys of a file only if its bloom filter does not deny all of them,
     ``prunes_by_ranges`` only if they can lie between its smallest and its greatest key.
-    ``virtual_keys`` makes the keys of stored rows where files keep none.
+    ``virtual_keys`` makes the keys of stored rows where files keep none. With ``logs`` a file does
+    not hold the keys that its log files delete.
     """
 
     asks_filters: bool = False
     prunes_by_ranges: bool = True
     virtual_keys: KeyGenerator | None = None
+    logs: SliceLogs | None = None
 
 
 def find_keys(
@@ -78,6 +82,8 @@ def find_keys(
             pa.concat_arrays([piece.keys.cast(pa.string()) for piece in candidates])
         )
         is_stored = _are_stored(incoming.dictionary, reader, lookup)
+    if lookup.logs is not None and is_stored.any():
+        is_stored &= _are_left(incoming.dictionary, storage, path, lookup.logs)
     if not is_stored.any():
         return
     is_hit = is_stored[incoming.indices.to_numpy()]
@@ -94,8 +100,8 @@ def _are_stored(
     keys: pa.StringArray, reader: BaseFileReader, lookup: KeyLookup
 ) -> npt.NDArray[np.bool_]:
     """Whether the file holds each of some different keys."""
-    is_stored: npt.NDArray[np.bool_] = np.zeros(len(keys), dtype=bool)
     if lookup.asks_filters:
+        is_stored: npt.NDArray[np.bool_] = np.zeros(len(keys), dtype=bool)
         passes = may_hold(reader.footer, keys)
         if not passes.true_count:
             return is_stored
@@ -104,10 +110,25 @@ def _are_stored(
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
             is_stored[passing] = _are_stored(keys.filter(passes), reader, rest)
             return is_stored
-    for stored in stored_keys(reader, lookup.virtual_keys, rows=2 * len(keys)):
-        met = pc.index_in(stored, value_set=keys).drop_null()
-        is_stored[met.to_numpy()] = True
-    return is_stored
+    return _are_among(keys, stored_keys(reader, lookup.virtual_keys, rows=2 * len(keys)))
+
+
+def _are_among(keys: pa.StringArray, stored: Iterable[Column]) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = np.zeros(len(keys), dtype=bool)
+    for some in stored:
+        met = pc.index_in(some, value_set=keys).drop_null()
+        found[met.to_numpy()] = True
+    return found
+
+
+def _are_left(
+    keys: pa.StringArray, storage: Storage, path: str, logs: SliceLogs
+) -> npt.NDArray[np.bool_]:
+    """Whether log files leave each of some different keys in a file's slice."""
+    merged = logs.rows(storage, path, ())
+    if merged is None:
+        return np.ones(len(keys), dtype=bool)
+    return _are_among(keys, map(logs.merge.keys_of, merged))
 
 
 def _candidates(

@@ -71,22 +71,25 @@ class Header:
     content_bytes: int
 
 
-def encode_block(kind: BlockKind, header: Mapping[int, str], content: bytes) -> bytes:
-    """The bytes of a block; the header's entries are written in their order.
+def frame_of(kind: BlockKind, header: Mapping[int, str], content_bytes: int) -> tuple[bytes, bytes]:
+    """The bytes of a block before its content and behind it.
+
+    The header's entries are written in their order.
 
     Source: HoodieLogFormatWriter.appendBlocks, Hudi 0.15 and 1.1.
     """
-    body = b"".join(
-        (
-            struct.pack(">ii", FORMAT_VERSION, kind),
-            _encode_entries(header),
-            struct.pack(">q", len(content)),
-            content,
-            _encode_entries({}),
-        )
-    )
-    size = len(body) + TRAILER_BYTES
-    return MAGIC + struct.pack(">q", size) + body + struct.pack(">q", size + len(MAGIC))
+    head = struct.pack(">ii", FORMAT_VERSION, kind) + _encode_entries(header)
+    head += struct.pack(">q", content_bytes)
+    footer = _encode_entries({})
+    size = len(head) + content_bytes + len(footer) + TRAILER_BYTES
+    before = MAGIC + struct.pack(">q", size) + head
+    return before, footer + struct.pack(">q", size + len(MAGIC))
+
+
+def encode_block(kind: BlockKind, header: Mapping[int, str], content: bytes) -> bytes:
+    """The bytes of a block."""
+    before, behind = frame_of(kind, header, len(content))
+    return before + content + behind
 
 
 def decode_header(data: bytes, size: int) -> Header | None:

@@ -12,7 +12,9 @@ from pyhudi.errors import CorruptTableError, UnsupportedError
 from pyhudi.logfile.framing import FORMAT_VERSION, BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block
 
-_ROLLBACK: Final = "0"
+ROLLBACK: Final = "0"
+"""The command that takes back the blocks of a write."""
+
 _HOLDS_ROWS: Final = (BlockKind.AVRO, BlockKind.PARQUET, BlockKind.HFILE, BlockKind.DELETE)
 
 
@@ -69,7 +71,7 @@ def _compacted_instants(blocks: list[Block]) -> list[str]:
 def _rolled_back(block: Block) -> str:
     command = block.header.get(HeaderKey.COMMAND_BLOCK_TYPE)
     target = block.header.get(HeaderKey.TARGET_INSTANT_TIME)
-    if command != _ROLLBACK or not target:
+    if command != ROLLBACK or not target:
         raise UnsupportedError(f"{block.where} has the command {command!r}, which is not known")
     return target
 

@@ -13,11 +13,11 @@ from pyhudi.filegroup.slices import FileSlice
 from pyhudi.logfile.merging import merged_rows
 from pyhudi.logfile.records import LogRecords
 from pyhudi.logfile.slice_log import LogReading, read_log_records
-from pyhudi.read.merge_plan import LogMerge
 from pyhudi.read.query import ReadPlan
 from pyhudi.read.stored import asked_for, files_can_vanish, stored_rows
 from pyhudi.schema.metafields import COMMIT_TIME
 from pyhudi.storage.storage import Storage
+from pyhudi.table.log_merge import LogMerge
 
 
 def read_slice(storage: Storage, plan: ReadPlan, found: FileSlice) -> Iterator[pa.Table]:

@@ -16,10 +16,11 @@ from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile, FileSlice
-from pyhudi.read.merge_plan import LogMerge, plan_merge
+from pyhudi.read.merge_plan import plan_merge
 from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
 from pyhudi.read.retention import refuse_holes, refuse_unreadable
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, PARTITION_PATH
+from pyhudi.table.log_merge import LogMerge
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table

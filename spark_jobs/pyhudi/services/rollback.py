@@ -16,6 +16,9 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
 
 from pyhudi.actions.commit import CommitMetadata
 from pyhudi.actions.rollback import (
@@ -34,11 +37,17 @@ from pyhudi.errors import (
     StorageError,
 )
 from pyhudi.filegroup.listing import StorageListing
+from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction.appended import (
+    append_rollback_block,
+    is_own_log,
+    logs_with_blocks_of,
+)
 from pyhudi.transaction.clustering import clustered_by
 from pyhudi.transaction.heartbeat import forget, is_alive, signed_instants
 from pyhudi.transaction.markers import (
@@ -107,21 +116,39 @@ def roll_back(storage: Storage, config: TableConfig, clock: Clock, instant: str)
 def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
     """Which files a pending write may have left; nothing is deleted yet.
 
-    Markers tell; without any, which a crash between two deletions can leave, a listing does.
+    Markers tell; without any, which a crash between two deletions can leave, a listing does. Log
+    files go too, unless another write has blocks in them: those get a block that takes back.
+
+    Source: MarkerBasedRollbackStrategy, Hudi 0.15, which takes back blocks of log files always.
     """
-    marked = [found.path for found in read_markers(storage, write.time)]
+    marked = {found.path for found in read_markers(storage, write.time)}
     if not marked:
         files = StorageListing(storage).all_files()
-        marked = [file.path for file in files if file.instant == write.time]
+        marked = {file.path for file in files if file.instant == write.time}
+        marked.update(logs_with_blocks_of(storage, write.time))
     by_partition: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(set(marked)):
-        by_partition[path.rpartition("/")[0]].append(storage.absolute(path))
+    appended: list[RollbackRequest] = []
+    for path in sorted(marked):
+        partition, _, name = path.rpartition("/")
+        log = parse_log_file_name(name)
+        if log is None or is_own_log(storage, path, write.time):
+            by_partition[partition].append(storage.absolute(path))
+        elif (status := storage.status(path)) is not None:
+            appended.append(
+                RollbackRequest(
+                    partition=partition,
+                    file_id=log.file_id,
+                    latest_base_instant=log.base_instant,
+                    log_blocks={name: status.size_bytes},
+                )
+            )
+    deleting = (
+        RollbackRequest(partition=partition, files_to_delete=tuple(files))
+        for partition, files in by_partition.items()
+    )
     return RollbackPlan(
         instant=InstantInfo(time=write.time, action=write.action.value),
-        requests=tuple(
-            RollbackRequest(partition=partition, files_to_delete=tuple(files))
-            for partition, files in by_partition.items()
-        ),
+        requests=(*deleting, *appended),
     )
 
 
@@ -149,6 +176,7 @@ def _finish(storage: Storage, config: TableConfig, at: str) -> None:
     inflight = Instant(time=at, action=Action.ROLLBACK, state=State.INFLIGHT)
     _write_once(storage, config, inflight, b"")
     deleted = _delete_files(storage, plan)
+    appended = _take_back_blocks(storage, plan, at)
     for state in (State.INFLIGHT, State.REQUESTED):
         undone = Instant(time=plan.instant.time, action=Action(plan.instant.action), state=state)
         active.remove(storage, version, undone)
@@ -156,7 +184,7 @@ def _finish(storage: Storage, config: TableConfig, at: str) -> None:
         start_time=at,
         time_taken_ms=int((time.perf_counter() - started) * 1000),
         instants=(plan.instant,),
-        partitions=deleted,
+        partitions=_with_log_files(deleted, appended),
     )
     done = Instant(time=at, action=Action.ROLLBACK, state=State.COMPLETED)
     _write_once(storage, config, done, metadata.to_bytes())
@@ -177,9 +205,43 @@ def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPar
     for request in plan.requests:
         for file in request.files_to_delete:
             storage.delete(file.removeprefix("file:").removeprefix(root))
+    deleted: dict[str, tuple[str, ...]] = {}
+    for request in plan.requests:
+        before = deleted.get(request.partition, ())
+        deleted[request.partition] = (*before, *request.files_to_delete)
+    return {path: RollbackPartition(deleted=files) for path, files in deleted.items()}
+
+
+def _take_back_blocks(storage: Storage, plan: RollbackPlan, at: str) -> dict[str, dict[str, int]]:
+    """The log files that got a block to take others back, with their sizes, by partition."""
+    appended: dict[str, dict[str, int]] = defaultdict(dict)
+    for request in plan.requests:
+        for file in islice(request.log_blocks, 1):
+            slice_of = parse_log_file_name(file.rsplit("/", 1)[-1])
+            if slice_of is None:
+                continue
+            path = append_rollback_block(
+                storage, request.partition, slice_of, at=at, target=plan.instant.time
+            )
+            status = storage.status(path)
+            size = 0 if status is None else status.size_bytes
+            appended[request.partition][_with_scheme(storage.absolute(path))] = size
+    return appended
+
+
+def _with_scheme(path: str) -> str:
+    """A path as Hudi names these files, and no others."""
+    return f"file:{path}" if path.startswith("/") else path
+
+
+def _with_log_files(
+    deleted: Mapping[str, RollbackPartition], appended: Mapping[str, Mapping[str, int]]
+) -> dict[str, RollbackPartition]:
     return {
-        request.partition: RollbackPartition(deleted=request.files_to_delete)
-        for request in plan.requests
+        partition: replace(
+            deleted.get(partition, RollbackPartition()), log_files=appended.get(partition, {})
+        )
+        for partition in sorted({*deleted, *appended})
     }
 
 

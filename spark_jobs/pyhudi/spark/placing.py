@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyhudi.config.operations import Operation, StoredKeys
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.config.table import TableType
+from pyhudi.filegroup.slices import BaseFile, LogPlace
+from pyhudi.filegroup.view import GroupId
 from pyhudi.index.bucket import BucketHash
 from pyhudi.index.moves import MoveJob
 from pyhudi.index.simple import KeyLookup
@@ -16,6 +18,7 @@ from pyhudi.spark.hashing import count_by_hash, settle_hash
 from pyhudi.spark.settling import SettledBatch, settle, with_contested
 from pyhudi.spark.tagging import TaggedBatch, tag, untagged
 from pyhudi.spark.work import Work
+from pyhudi.table.log_merge import SliceLogs, slice_logs
 from pyhudi.table.table import Table
 from pyhudi.write.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
 from pyhudi.write.profile import WorkloadProfile
@@ -38,12 +41,14 @@ class HashedBatch:
 class Places:
     """What the index found out about a batch.
 
-    ``files`` are the base files that it may touch; ``settled`` has the rows that moved or met
+    ``files`` are the base files that it may touch, and ``logs`` says where rows are appended in a
+    table that keeps updates in logs; ``settled`` has the rows that moved or met
     first, and ``hashed`` is there when the keys themselves say where they belong.
     """
 
     files: tuple[BaseFile, ...]
     tagged: TaggedBatch
+    logs: Mapping[GroupId, LogPlace] = field(default_factory=dict)
     settled: SettledBatch | None = None
     hashed: HashedBatch | None = None
 
@@ -62,26 +67,29 @@ def find_places(work: Work, staged: StagedBatch, table: Table) -> Places:
     """
     config = work.config
     index = config.index
-    files = _files(work, staged, table)
+    files, logs = _files(work, staged, table), _logs(work, staged, table)
     tagged = untagged(files)
+    merged = _merged_slices(work, staged, table)
     if config.needs_lookup and not _is_hash_enough(work):
         lookup = KeyLookup(
             asks_filters=index.index_type.reads_bloom_filters,
             prunes_by_ranges=index.prunes_by_ranges,
             virtual_keys=work.target.virtual_keys,
+            logs=merged,
         )
         is_global = index.index_type.is_global
         tagged = tag(staged, files, table.storage, lookup, is_global=is_global)
     if index.is_hashed:
-        return Places(files=files, tagged=tagged, hashed=_hashed(work, staged, table, files))
+        hashed = _hashed(work, staged, table, files)
+        return Places(files=files, tagged=tagged, logs=logs, hashed=hashed)
     if not index.index_type.is_global or config.operation is Operation.DELETE:
-        return Places(files=files, tagged=tagged)
+        return Places(files=files, tagged=tagged, logs=logs)
     if config.combines_batch:
         tagged = with_contested(staged, tagged)
     moves = index.moves_records and config.stored_keys is StoredKeys.KEEP
-    job = _move_job(work, table)
+    job = _move_job(work, table, merged)
     settled = settle(staged, tagged, job, work.target.keying.schema, moves=moves)
-    return Places(files=files, tagged=tagged, settled=settled)
+    return Places(files=files, tagged=tagged, logs=logs, settled=settled)
 
 
 def profile_of(work: Work, staged: StagedBatch, places: Places) -> WorkloadProfile:
@@ -120,6 +128,27 @@ def _files(work: Work, staged: StagedBatch, table: Table) -> tuple[BaseFile, ...
     return table.latest_base_files(staged.partitions) if is_read else ()
 
 
+def _logs(work: Work, staged: StagedBatch, table: Table) -> Mapping[GroupId, LogPlace]:
+    if table.config.table_type is not TableType.MERGE_ON_READ or work.config.effect.replaces:
+        return {}
+    is_global = work.config.needs_lookup and work.config.index.index_type.is_global
+    return table.log_places(None if is_global else staged.partitions)
+
+
+def _merged_slices(work: Work, staged: StagedBatch, table: Table) -> SliceLogs | None:
+    """What log files make of stored rows, where it matters whether a key is there at all.
+
+    An update may be appended to the file group of a key that was deleted; it must not be left out
+    because of it, nor taken for a move from there.
+    """
+    config = work.config
+    is_global = config.index.index_type.is_global and config.operation is not Operation.DELETE
+    asks = config.needs_lookup and (is_global or config.stored_keys is not StoredKeys.KEEP)
+    if not asks or table.config.table_type is not TableType.MERGE_ON_READ:
+        return None
+    return slice_logs(table, None if is_global else staged.partitions)
+
+
 def _is_hash_enough(work: Work) -> bool:
     return work.config.index.is_hashed and work.config.stored_keys is StoredKeys.KEEP
 
@@ -129,9 +158,10 @@ def _hashed(
 ) -> HashedBatch:
     index = work.config.index
     # File groups that the write replaces get no rows: each bucket begins anew.
-    existing = () if work.config.effect.replaces else files
-    groups = hash_groups(existing, index.num_buckets)
-    hashed = settle_hash(index, table.config, table.storage, existing)
+    is_new = work.config.effect.replaces
+    slices = () if is_new else table.latest_slices(staged.partitions)
+    groups = hash_groups(slices, index.num_buckets)
+    hashed = settle_hash(index, table.config, table.storage, () if is_new else files)
     return HashedBatch(
         hash=hashed,
         groups=groups,
@@ -140,7 +170,7 @@ def _hashed(
     )
 
 
-def _move_job(work: Work, table: Table) -> MoveJob:
+def _move_job(work: Work, table: Table, merged: SliceLogs | None) -> MoveJob:
     return MoveJob(
         storage=table.storage,
         rule=work.target.rule,
@@ -148,4 +178,5 @@ def _move_job(work: Work, table: Table) -> MoveJob:
         generator=work.target.keying.generator,
         is_combining=work.config.combines_batch,
         virtual_keys=work.target.virtual_keys,
+        logs=merged,
     )

@@ -34,7 +34,7 @@ def replaced_groups(work: Work, table: Table, batch: Sequence[str]) -> Replaced 
         static=config.batch.static_partitions,
         existing=table.partitions(),
     )
-    found = replaced_file_ids(partitions, table.latest_base_files(partitions))
+    found = replaced_file_ids(partitions, table.latest_slices(partitions))
     claimed = claimed_file_groups(table.storage, table.config.version, table.timeline)
     blocked = sorted(claimed & {(path, group) for path, ids in found.items() for group in ids})
     if blocked:

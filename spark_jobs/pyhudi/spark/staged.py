@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from dataclasses import replace
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.config.operations import StoredKeys
+from pyhudi.config.table import TableType
 from pyhudi.errors import ConflictError, RecordKeyError, RequestError
 from pyhudi.filegroup.names import hash_bucket_file_id
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, LogPlace
 from pyhudi.jobs import JobResult
 from pyhudi.spark.batch.staging import StagedBatch
 from pyhudi.spark.placing import Places, find_places, profile_of
@@ -44,7 +45,7 @@ def write_staged(
             transaction.withdraw()
             return work.nothing()
         plan = _plan(work, table, profile, places)
-        transaction.start(_intent(work, profile, places.files).to_bytes())
+        transaction.start(_intent(work, profile, places).to_bytes())
         stats: list[WriteStat] = []
         if plan.buckets:
             with work.watch.stage("write") as noted:
@@ -90,23 +91,38 @@ def _plan(work: Work, table: Table, profile: WorkloadProfile, places: Places) ->
             places.hashed.groups,
             opens=places.hashed.opens,
             new_file_id=lambda bucket: hash_bucket_file_id(bucket, new_file_id_prefix()),
+            logs=places.logs,
         )
     by_partition: dict[str, list[BaseFile]] = defaultdict(list)
     for file in places.files:
-        is_open = work.config.fills_small_files or (file.partition, file.file_id) in profile.updates
-        if is_open and (file.partition, file.file_id) not in claimed:
+        group = file.partition, file.file_id
+        is_open = work.config.fills_small_files or group in profile.updates
+        if is_open and group not in claimed and _takes_rows(file, places.logs.get(group)):
             by_partition[file.partition].append(file)
+    sizing = work.config.sizing
+    if table.config.table_type is TableType.MERGE_ON_READ:
+        sizing = replace(sizing, small_file_candidates=work.config.logs.small_file_candidates)
     return assign_buckets(
         profile,
         by_partition,
-        sizing=work.config.sizing,
+        sizing=sizing,
         record_size_bytes=work.record_size(table),
         new_file_id=lambda: f"{new_file_id_prefix()}-0",
+        logs=places.logs,
     )
 
 
-def _intent(work: Work, profile: WorkloadProfile, files: Iterable[BaseFile]) -> CommitMetadata:
-    before = {(file.partition, file.file_id): file.instant for file in files}
+def _takes_rows(file: BaseFile, place: LogPlace | None) -> bool:
+    """Whether the base file may be rewritten: nothing was appended to it, nor will a compaction.
+
+    Source: SparkUpsertDeltaCommitPartitioner.getSmallFileCandidates, Hudi 0.15 and 1.1.
+    """
+    return place is None or (place.base_file == file.name and not place.log_files)
+
+
+def _intent(work: Work, profile: WorkloadProfile, places: Places) -> CommitMetadata:
+    before = {group: place.base_instant for group, place in places.logs.items()}
+    before.update({(file.partition, file.file_id): file.instant for file in places.files})
     stats: dict[str, list[WriteStat]] = defaultdict(list)
     for partition, stat in planned_stats(profile, before):
         stats[partition].append(stat)

@@ -158,8 +158,6 @@ def _new_config(write: WriteConfig) -> TableConfig:
         raise OptionError(
             f"the table does not exist yet and has no name; give --table-name or {TABLE_NAME.key}"
         )
-    if write.table_type is not TableType.COPY_ON_WRITE:
-        raise UnsupportedError(f"tables of type {write.table_type.value} cannot be written yet")
     generator = infer_key_generator_class(
         write.record_key_fields or (), write.partition_fields or (), write.key_generator
     )
@@ -167,7 +165,7 @@ def _new_config(write: WriteConfig) -> TableConfig:
     return TableConfig(
         name=write.table_name,
         database=write.database,
-        table_type=write.table_type,
+        table_type=write.table_type or TableType.COPY_ON_WRITE,
         version=write.table_version,
         record_key_fields=write.record_key_fields or (),
         partition_fields=recorded_partition_fields(write, generator),
@@ -189,7 +187,6 @@ def _new_config(write: WriteConfig) -> TableConfig:
 def _check_writable(config: TableConfig, path: str) -> None:
     refusals = (
         (config.version is not TableVersion.SIX, f"has table version {config.version.value}"),
-        (config.table_type is not TableType.COPY_ON_WRITE, "is MERGE_ON_READ"),
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
         (config.cdc_enabled, "keeps change data"),
         (config.bootstrap_base_path is not None, "was bootstrapped"),
@@ -198,7 +195,7 @@ def _check_writable(config: TableConfig, path: str) -> None:
         if applies:
             raise UnsupportedError(
                 f"the table {config.name} at {path} {what} and cannot be written yet; "
-                "version 6 copy-on-write tables can"
+                "others of version 6 can"
             )
 
 
@@ -211,10 +208,11 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
     # This one makes no folders, whatever columns are named.
     is_flat = plain_class(config.key_generator_class or "") == GLOBAL_DELETE
     partitions = None if is_flat else partition_names(write)
+    table_type = None if write.table_type is None else write.table_type.value
     file_format = None if write.base_file_format is None else write.base_file_format.value
     pairs: tuple[tuple[str, object, object], ...] = (
         ("name", write.table_name or None, config.name),
-        ("type", write.table_type.value, config.table_type.value),
+        ("type", table_type, config.table_type.value),
         ("record key", write.record_key_fields, config.record_key_fields),
         ("partition columns", partitions, config.partition_fields),
         ("ordering column", write.ordering_fields, config.ordering_fields),

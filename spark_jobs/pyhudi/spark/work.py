@@ -19,6 +19,7 @@ from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.operations import Operation, StoredKeys
+from pyhudi.config.table import TableType
 from pyhudi.config.write import BloomConfig, WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult, Status
@@ -40,7 +41,7 @@ from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.transaction import Transaction, Writer
-from pyhudi.write.encoding import file_encoding, full_file_bytes
+from pyhudi.write.encoding import file_encoding, full_file_bytes, parquet_encoding
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sizing import CommitTotals, average_record_size
 
@@ -100,7 +101,8 @@ class Work:
         recover(writer)
         if self.config.effect.replaces:
             return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
-        return Transaction(writer, Action.COMMIT)
+        is_delta = table.config.table_type is TableType.MERGE_ON_READ
+        return Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT)
 
     def _create(self) -> None:
         target = self.target
@@ -158,6 +160,8 @@ class Work:
             drops_stored=config.stored_keys is StoredKeys.DROP,
             generates_keys=target.keying.generator.generates_keys,
             virtual_keys=target.virtual_keys,
+            logs=config.logs,
+            log_encoding=parquet_encoding(config),
         )
 
     def record_size(self, table: Table) -> int:
@@ -314,7 +318,9 @@ def _commit_totals(table: Table) -> Iterator[CommitTotals]:
     completed = reversed(table.timeline.write_instants().completed().instants)
     for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
         data = active.read_state(table.storage, table.config.version, instant)
-        stats = list(CommitMetadata.from_bytes(data, where=instant.time).write_stats)
+        found = CommitMetadata.from_bytes(data, where=instant.time).write_stats
+        # Records in log files are encoded otherwise.
+        stats = [stat for stat in found if stat.log_files is None]
         yield CommitTotals(
             records=sum(stat.num_writes for stat in stats),
             size_bytes=sum(stat.total_write_bytes for stat in stats),

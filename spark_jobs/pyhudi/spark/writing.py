@@ -36,6 +36,7 @@ from pyhudi.spark.batch.pieces import (
 from pyhudi.spark.batch.staging import StagedBatch, split_by
 from pyhudi.spark.placing import Places
 from pyhudi.spark.settling import NO_FILE
+from pyhudi.write.append import append_rows
 from pyhudi.write.buckets import Bucket, BucketPlan
 from pyhudi.write.create import create_files
 from pyhudi.write.hash_buckets import NOWHERE
@@ -248,6 +249,8 @@ def _write_bucket(
 ) -> list[WriteStat]:
     # Sequence numbers count within a bucket, and a task may write several.
     task = replace(this_task(), partition_id=bucket.number)
+    if bucket.log is not None:
+        return append_rows(job, task, bucket.log, rows, leaving)
     if bucket.base is not None:
         return [merge_file(job, task, bucket.base, rows, leaving)]
     return list(

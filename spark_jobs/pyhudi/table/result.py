@@ -32,6 +32,7 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
     records = count_records(stats)
     # A commit without files has no statistics to count failed records in.
     records["failed"] = max(records["failed"], failed_records)
+    appended = sum(stat.log_files is not None for stat in stats)
     created = sum(stat.prev_commit == NO_PREVIOUS_COMMIT for stat in stats)
     return JobResult(
         status=status,
@@ -44,7 +45,8 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
         partitions=tuple(sorted({*hidden, *(stat.partition_path or "" for stat in stats)})),
         files={
             "created": created,
-            "rewritten": len(stats) - created,
+            "rewritten": len(stats) - created - appended,
+            "appended": appended,
             "replaced": sum(hidden.values()),
         },
         bytes_written=sum(stat.total_write_bytes for stat in stats),

@@ -11,13 +11,14 @@ import pyarrow as pa
 from pyhudi.actions.commit import ReplaceCommitMetadata
 from pyhudi.config.table import TableConfig
 from pyhudi.filegroup.listing import StorageListing
-from pyhudi.filegroup.slices import BaseFile, FileSlice
-from pyhudi.filegroup.view import GroupId, latest_base_files, latest_slices
+from pyhudi.filegroup.slices import BaseFile, FileSlice, LogPlace
+from pyhudi.filegroup.view import GroupId, latest_base_files, latest_slices, log_places
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import with_meta
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
+from pyhudi.table.pending import pending_compactions
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline import active
@@ -82,6 +83,17 @@ class Table:
         """
         files, logs = StorageListing(self.storage).base_and_log_files(partitions)
         return latest_slices(files, logs, self.timeline, replaced=self._replaced(), as_of=as_of)
+
+    def log_places(self, partitions: Iterable[str] | None = None) -> Mapping[GroupId, LogPlace]:
+        """Where a write appends to each file group, by partition path and file id.
+
+        File groups that were replaced are not among them.
+        """
+        files, logs = StorageListing(self.storage).base_and_log_files(partitions)
+        compacting = pending_compactions(self.storage, self.config.version, self.timeline)
+        found = log_places(files, logs, self.timeline, compacting=compacting)
+        replaced = self._replaced()
+        return {group: place for group, place in found.items() if group not in replaced}
 
     def completion_time(self, time: str) -> str | None:
         """When the write requested at a time was completed, in digits; None when it was not."""

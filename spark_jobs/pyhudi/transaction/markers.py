@@ -16,6 +16,7 @@ from enum import Enum
 
 from pyhudi.errors import AlreadyExistsError
 from pyhudi.storage.storage import FileStatus, Storage
+from pyhudi.transaction.appended import is_own_log
 
 _TEMP = ".hoodie/.temp"
 _SEPARATOR = ".marker."
@@ -29,6 +30,9 @@ class MarkerType(Enum):
     CREATE = "CREATE"
     MERGE = "MERGE"
     APPEND = "APPEND"
+
+
+_APPENDED = f"{_SEPARATOR}{MarkerType.APPEND.value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +83,9 @@ def delete_strays(storage: Storage, instant: str, committed: Collection[str]) ->
     strays = tuple(
         marked.path
         for marked in read_markers(storage, instant)
-        if marked.kind is not MarkerType.APPEND and marked.path not in committed
+        if marked.path not in committed
+        # What was appended to a file of others stays: it says what the attempt that counts says.
+        and (marked.kind is not MarkerType.APPEND or is_own_log(storage, marked.path, instant))
     )
     for path in strays:
         storage.delete(path)
@@ -100,6 +106,7 @@ def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:
     for status in storage.list(folder):
         if status.is_dir:
             yield from _files_below(storage, status.path)
-        elif not status.name.startswith("."):
-            # Hidden are checksums, and what a writer that was killed had not yet given its name.
+        elif not status.name.startswith(".") or status.name.endswith(_APPENDED):
+            # Hidden are checksums, and what a killed writer had not yet given its name. The
+            # names of log files begin so too.
             yield status

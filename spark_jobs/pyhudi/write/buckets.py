@@ -9,18 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pyhudi.config.write import FileSizing
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, LogPlace
 from pyhudi.write.profile import WorkloadProfile
 from pyhudi.write.sizing import room_rows
 
 _HASH_TOP = 2**64 - 1
+_NO_LOGS: Mapping[tuple[str, str], LogPlace] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
     """The rows that one task writes to one file group.
 
-    ``base`` is the base file that is rewritten, or None for a new file group.
+    ``base`` is the base file that is rewritten, or None for a new file group; with ``log`` rows
+    are appended there, and no base file is written.
     """
 
     number: int
@@ -29,6 +31,7 @@ class Bucket:
     base: BaseFile | None
     updates: int = 0
     inserts: int = 0
+    log: LogPlace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,26 +71,37 @@ def assign_buckets(
     sizing: FileSizing,
     record_size_bytes: int,
     new_file_id: Callable[[], str],
+    logs: Mapping[tuple[str, str], LogPlace] = _NO_LOGS,
 ) -> BucketPlan:
     """Keep updates where they are, and choose a file group for every insert.
 
     Inserts fill the small files of their partition first, the smallest first because it is the
     cheapest to rewrite; what is left opens new file groups of at most ``insert_split_size`` rows,
-    or of what fits a file of the largest size when splits are automatic.
+    or of what fits a file of the largest size when splits are automatic. Updates of a file group
+    that is in ``logs`` are appended there, unless it is small and its partition gets inserts: then
+    it is rewritten with both.
 
     Shapes: ``base_files`` holds per partition path the latest base file of each file group that
     may take inserts or updates.
     Guarantees: the same input and the same file ids give the same plan.
     Not: does not read storage; a file group under clustering must be out of ``base_files`` already.
-    Source: UpsertPartitioner, Hudi 0.15 and 1.1.
+    Source: UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and
+        BaseSparkDeltaCommitActionExecutor.handleUpdate, Hudi 0.15 and 1.1.
     """
     plan = _Draft()
+    small = {
+        partition: _small_files(base_files.get(partition, ()), sizing)
+        for partition, inserts in profile.inserts.items()
+        if inserts
+    }
+    corrected = {(file.partition, file.file_id) for files in small.values() for file in files}
     for (partition, file_id), updates in sorted(profile.updates.items()):
-        base = next(file for file in base_files[partition] if file.file_id == file_id)
-        plan.add(base, partition=partition, file_id=file_id, updates=updates)
+        group = partition, file_id
+        log = None if group in corrected else logs.get(group)
+        base = None if log else _of_group(base_files[partition], file_id)
+        plan.add(base, partition=partition, file_id=file_id, updates=updates, log=log)
     shares: dict[str, InsertShares] = {}
     for partition, inserts in sorted(profile.inserts.items()):
-        small = _small_files(base_files.get(partition, ()), sizing)
         taken = [
             plan.add(
                 base,
@@ -95,7 +109,9 @@ def assign_buckets(
                 file_id=base.file_id if base else new_file_id(),
                 inserts=rows,
             )
-            for base, rows in _split_inserts(inserts, small, sizing, record_size_bytes)
+            for base, rows in _split_inserts(
+                inserts, small.get(partition, ()), sizing, record_size_bytes
+            )
         ]
         if taken:
             shares[partition] = _insert_shares([plan.buckets[number] for number in taken])
@@ -115,11 +131,12 @@ class _Draft:
         file_id: str,
         updates: int = 0,
         inserts: int = 0,
+        log: LogPlace | None = None,
     ) -> int:
         number = self.by_file.setdefault((partition, file_id), len(self.buckets))
         if number == len(self.buckets):
             self.buckets.append(
-                Bucket(number=number, partition=partition, file_id=file_id, base=base)
+                Bucket(number=number, partition=partition, file_id=file_id, base=base, log=log)
             )
         bucket = self.buckets[number]
         self.buckets[number] = replace(
@@ -130,7 +147,12 @@ class _Draft:
 
 def _small_files(files: Sequence[BaseFile], sizing: FileSizing) -> list[BaseFile]:
     small = [file for file in files if file.size_bytes < sizing.small_file_limit]
-    return sorted(small, key=lambda file: (file.size_bytes, file.file_id))
+    smallest_first = sorted(small, key=lambda file: (file.size_bytes, file.file_id))
+    return smallest_first[: sizing.small_file_candidates]
+
+
+def _of_group(files: Sequence[BaseFile], file_id: str) -> BaseFile:
+    return next(file for file in files if file.file_id == file_id)
 
 
 def _split_inserts(

@@ -20,6 +20,11 @@ def file_encoding(config: WriteConfig, kind: BaseFileFormat) -> FileEncoding:
             codec=config.orc.codec.value,
             stripe_bytes=min(config.orc.stripe_size, _MOST_STRIPE_BYTES),
         )
+    return parquet_encoding(config)
+
+
+def parquet_encoding(config: WriteConfig) -> ParquetWriteOptions:
+    """The encoding of Parquet, in base files and in log blocks."""
     return ParquetWriteOptions(
         codec=config.parquet.codec.value.lower(),
         row_group_bytes=min(config.parquet.row_group_size, _MOST_ROW_GROUP_BYTES),

@@ -6,9 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomFilter
@@ -16,17 +14,10 @@ from pyhudi.basefile.open import format_of, new_base_file
 from pyhudi.errors import InvariantError
 from pyhudi.filegroup.names import base_file_name
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.keys.generated import generated_keys
-from pyhudi.schema.metafields import (
-    COMMIT_SEQNO,
-    COMMIT_TIME,
-    FILE_NAME,
-    META_FIELDS,
-    PARTITION_PATH,
-    RECORD_KEY,
-)
+from pyhudi.schema.metafields import FILE_NAME
 from pyhudi.transaction.markers import MarkerType, leave_marker
 from pyhudi.write.job import TaskIdentity, WriteJob
+from pyhudi.write.new_rows import constant, new_rows
 from pyhudi.write.partition import ensure_partition
 
 
@@ -123,13 +114,13 @@ class BaseFileHandle:
 
         Shapes: the table's schema, meta columns included.
         """
-        if not self._job.has_meta_columns:
-            self._write_bare(rows, is_kept=True)
-            self.counts.kept += rows.num_rows
-            return
-        position = rows.schema.get_field_index(FILE_NAME)
-        renamed = rows.set_column(position, FILE_NAME, _constant(self.name, rows.num_rows))
-        self._writer.write(renamed, is_kept=True)
+        if self._job.has_meta_columns:
+            position = rows.schema.get_field_index(FILE_NAME)
+            rows = rows.set_column(position, FILE_NAME, constant(self.name, rows.num_rows))
+        else:
+            # Source: HoodieAvroFileWriter.writeAvro without meta fields, Hudi 1.1.
+            rows = self._with_meta_columns(rows)
+        self._writer.write(rows, is_kept=True)
         self.counts.kept += rows.num_rows
 
     def write_new(self, rows: pa.Table, *, has_stored_keys: bool = False) -> None:
@@ -139,40 +130,18 @@ class BaseFileHandle:
 
         Shapes: the record key first, then the table's data columns.
         """
-        if not self._job.has_meta_columns:
-            self._write_bare(rows, is_kept=has_stored_keys)
-            return
-        count, first = rows.num_rows, self._rows_made
-        prefix = f"{self._job.instant}_{self._task.partition_id}"
-        numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
-        meta = {
-            COMMIT_TIME: _constant(self._job.instant, count),
-            COMMIT_SEQNO: pc.binary_join_element_wise(prefix, numbers, "_"),
-            RECORD_KEY: self._record_keys(rows),
-            PARTITION_PATH: _constant(self._partition, count),
-            FILE_NAME: _constant(self.name, count),
-        }
-        columns = [
-            meta[name] if name in META_FIELDS else rows.column(name)
-            for name in self._job.schema.names
-        ]
-        table = pa.table(columns, names=self._job.schema.names)
-        self._writer.write(table, is_kept=has_stored_keys)
-        self._rows_made += count
+        self._writer.write(self._with_meta_columns(rows), is_kept=has_stored_keys)
+        self._rows_made += rows.num_rows
 
-    def _record_keys(self, rows: pa.Table) -> pa.ChunkedArray:
-        keys = rows.column(RECORD_KEY)
-        return generated_keys(self._job.instant, keys) if self._job.generates_keys else keys
-
-    def _write_bare(self, rows: pa.Table, *, is_kept: bool) -> None:
-        """Write rows with all meta columns null.
-
-        Source: HoodieAvroFileWriter.writeAvro without meta fields, Hudi 1.1.
-        """
-        nothing = pa.nulls(rows.num_rows, pa.string())
-        names = self._job.schema.names
-        columns = [nothing if name in META_FIELDS else rows.column(name) for name in names]
-        self._writer.write(pa.table(columns, names=names), is_kept=is_kept)
+    def _with_meta_columns(self, rows: pa.Table) -> pa.Table:
+        return new_rows(
+            self._job,
+            self._task,
+            rows,
+            partition=self._partition,
+            file_name=self.name,
+            first=self._rows_made,
+        )
 
     def _statistics(self) -> WriteStat:
         counts = self.counts
@@ -193,9 +162,3 @@ class BaseFileHandle:
             total_upsert_time=0 if is_new else milliseconds,
             total_create_time=milliseconds if is_new else 0,
         )
-
-
-def _constant(text: str, count: int) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(
-        pa.array(np.zeros(count, dtype=np.int32)), pa.array([text], pa.string())
-    )

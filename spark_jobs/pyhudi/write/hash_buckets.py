@@ -11,9 +11,11 @@ import numpy.typing as npt
 from pyhudi.config.index import INDEX_TYPE, NUM_BUCKETS
 from pyhudi.errors import TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_of
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import FileSlice, LogPlace
 from pyhudi.write.buckets import Bucket, BucketPlan, InsertShares
 from pyhudi.write.profile import WorkloadProfile
+
+_NO_LOGS: Mapping[tuple[str, str], LogPlace] = {}
 
 NOWHERE = -1
 """Where rows go whose hash bucket has no file group and opens none."""
@@ -21,11 +23,11 @@ NOWHERE = -1
 HashCounts: TypeAlias = Mapping[str, npt.NDArray[np.int64]]
 """Rows by partition path and hash bucket."""
 
-HashGroups: TypeAlias = Mapping[str, Mapping[int, BaseFile]]
-"""The file group of each hash bucket that has one, by partition path."""
+HashGroups: TypeAlias = Mapping[str, Mapping[int, FileSlice]]
+"""The newest slice of the file group of each hash bucket that has one, by partition path."""
 
 
-def hash_groups(files: Iterable[BaseFile], num_buckets: int) -> HashGroups:
+def hash_groups(slices: Iterable[FileSlice], num_buckets: int) -> HashGroups:
     """The file groups of a table with the BUCKET index, by partition path and hash bucket.
 
     Raises:
@@ -33,8 +35,8 @@ def hash_groups(files: Iterable[BaseFile], num_buckets: int) -> HashGroups:
     Source: HoodieBucketIndex and HoodieSimpleBucketIndex.loadBucketIdToFileIdMapping, Hudi 0.15 and
         1.1.
     """
-    found: dict[str, dict[int, BaseFile]] = {}
-    for file in files:
+    found: dict[str, dict[int, FileSlice]] = {}
+    for file in slices:
         bucket = hash_bucket_of(file.file_id)
         if bucket is None or bucket >= num_buckets:
             raise TableMismatchError(
@@ -76,8 +78,11 @@ def assign_hash_buckets(
     *,
     opens: bool,
     new_file_id: Callable[[int], str],
+    logs: Mapping[tuple[str, str], LogPlace] = _NO_LOGS,
 ) -> BucketPlan:
     """A bucket of the write for each hash bucket that gets rows.
+
+    Rows of a file group that is in ``logs`` are appended there.
 
     Guarantees: a hash bucket has one file group in a partition, however many rows it gets.
     Source: SparkBucketIndexPartitioner, Hudi 0.15 and 1.1.
@@ -88,19 +93,21 @@ def assign_hash_buckets(
     for partition, by_bucket in sorted(counts.items()):
         chosen = np.full(len(by_bucket), NOWHERE, dtype=np.int64)
         for hashed in np.flatnonzero(by_bucket).tolist():
-            base = groups.get(partition, {}).get(hashed)
-            if base is None and not opens:
+            group = groups.get(partition, {}).get(hashed)
+            if group is None and not opens:
                 continue
             number, rows = len(buckets), int(by_bucket[hashed])
-            file_id = new_file_id(hashed) if base is None else base.file_id
+            file_id = new_file_id(hashed) if group is None else group.file_id
+            log = logs.get((partition, file_id))
             buckets.append(
                 Bucket(
                     number=number,
                     partition=partition,
                     file_id=file_id,
-                    base=base,
-                    updates=rows if base else 0,
-                    inserts=0 if base else rows,
+                    base=None if group is None or log else group.base_file,
+                    updates=rows if group else 0,
+                    inserts=0 if group else rows,
+                    log=log,
                 )
             )
             chosen[hashed] = by_file[partition, file_id] = number

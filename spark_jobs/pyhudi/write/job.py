@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.open import FileEncoding
+from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.config.logs import LogConfig
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
 from pyhudi.storage.storage import Storage
@@ -21,7 +23,8 @@ class WriteJob:
     ``schema`` is the table's schema with the meta columns first, and ``avro_schema`` the same in
     Avro. ``drops_stored`` leaves out rows whose key the table has.
     With ``generates_keys`` incoming keys lack the instant before them. ``virtual_keys`` makes the
-    keys of stored rows where the files keep none; such files have no bloom filter either.
+    keys of stored rows where the files keep none; such files have no bloom filter either. ``logs``
+    says how log files are written, and ``log_encoding`` how Parquet is within them.
     """
 
     storage: Storage
@@ -38,6 +41,8 @@ class WriteJob:
     drops_stored: bool = False
     generates_keys: bool = False
     virtual_keys: KeyGenerator | None = None
+    logs: LogConfig = field(default_factory=LogConfig)
+    log_encoding: ParquetWriteOptions = field(default_factory=ParquetWriteOptions)
 
     @property
     def has_meta_columns(self) -> bool:

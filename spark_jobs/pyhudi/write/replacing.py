@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from pyhudi.config.operations import Operation
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import FileSlice
 
 
 def matching_partitions(patterns: Sequence[str], existing: Iterable[str]) -> tuple[str, ...]:
@@ -38,18 +38,18 @@ def replaced_partitions(
 
 
 def replaced_file_ids(
-    partitions: Iterable[str], files: Iterable[BaseFile]
+    partitions: Iterable[str], slices: Iterable[FileSlice]
 ) -> dict[str, tuple[str, ...]]:
     """Every file group of some partitions, as the metadata of a replacecommit lists them.
 
     Partitions without any file group are listed too, as Hudi does.
 
-    Shapes: ``files`` holds the latest base file of each file group of these partitions at least.
+    Shapes: ``slices`` holds the latest slice of each file group of these partitions at least.
     Source: SparkInsertOverwriteCommitActionExecutor.getPartitionToReplacedFileIds, Hudi 0.15.
     """
     found: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        found[file.partition].append(file.file_id)
+    for each in slices:
+        found[each.partition].append(each.file_id)
     return {path: tuple(sorted(found.get(path, ()))) for path in sorted(set(partitions))}
 
 

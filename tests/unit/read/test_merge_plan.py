@@ -10,7 +10,8 @@ import pytest
 import pyhudi
 from pyhudi.config.merging import MergeLaw
 from pyhudi.config.read import ReadConfig
-from pyhudi.read.merge_plan import LogMerge, plan_merge
+from pyhudi.read.merge_plan import plan_merge
+from pyhudi.table.log_merge import LogMerge
 from tests.support.mor_table import COMMIT_TIME, MorTable, moment
 
 ALWAYS = {"_hoodie_record_key", "_hoodie_is_deleted", "_hoodie_operation"}

@@ -18,11 +18,14 @@ from pyhudi.table.table import open_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.markers import MarkerType, delete_markers, leave_marker
 from pyhudi.transaction.transaction import Transaction, Writer
 from tests.support.faulty import Fault, Faults, FaultyStorage, bury
 from tests.support.golden import expected_rows, golden_copy, row_texts
+from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
     CONFIG,
+    MERGE_ON_READ,
     Rows,
     clock_at,
     leftovers,
@@ -177,3 +180,63 @@ def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
             ]
             assert (done.time, done.state) == (pending.time, State.COMPLETED)
         assert leftovers(copied) == []
+
+
+def dead_append(storage: MemoryStorage, rows: Rows) -> str:
+    """A write that died after it had put a block behind those of another, as on HDFS."""
+    dead = Transaction(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
+    dead.__enter__()
+    dead._heartbeat._ended.set()
+    (stat,) = write_rows(storage, rows, dead.instant)
+    own = stat.path or ""
+    (other,) = [path for path in storage.files if is_log(path) and path != own]
+    storage.put(other, storage.files[other] + storage.files[own])
+    storage.delete(own)
+    delete_markers(storage, dead.instant)
+    leave_marker(storage, dead.instant, other, MarkerType.APPEND)
+    bury(storage)
+    return dead.instant
+
+
+def is_log(path: str) -> bool:
+    return ".log." in path and not path.startswith(".hoodie")
+
+
+@pytest.mark.parametrize("by", ["markers", "listing"])
+def test_blocks_in_a_log_file_of_others_are_taken_back_by_a_block(by: str):
+    storage = new_table(MERGE_ON_READ)
+    upsert(storage, {("x", "a"): (1, "old")}, clock_at())
+    upsert(storage, {("x", "a"): (2, "kept")}, clock_at())
+    instant = dead_append(storage, {("x", "a"): (3, "lost")})
+    if by == "listing":
+        delete_markers(storage, instant)
+    assert recover(writer_on(storage, clock_at())) == (instant,)
+    logs = sorted(path for path in storage.files if is_log(path))
+    assert len(logs) == 2
+    upsert(storage, {("y", "b"): (1, "next")}, clock_at())
+    assert read_rows(storage) == {("x", "a"): (2, "kept"), ("y", "b"): (1, "next")}
+    # The timeline may forget the failed write; the block does not.
+    for state in (State.REQUESTED, State.INFLIGHT, State.COMPLETED):
+        done = Instant(time=rollback_of(storage), action=Action.ROLLBACK, state=state)
+        active.remove(storage, TableVersion.SIX, done)
+    assert read_rows(storage) == {("x", "a"): (2, "kept"), ("y", "b"): (1, "next")}
+
+
+def rollback_of(storage: MemoryStorage) -> str:
+    timeline = active.load(storage, TableVersion.SIX)
+    return next((found.time for found in timeline if found.action is Action.ROLLBACK), "0")
+
+
+def test_the_log_files_of_a_write_that_died_are_deleted():
+    storage = new_table(MERGE_ON_READ)
+    upsert(storage, OLD, clock_at())
+    dead = Transaction(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
+    dead.__enter__()
+    dead._heartbeat._ended.set()
+    write_rows(storage, BATCH, dead.instant)
+    assert any(is_log(path) for path in storage.files)
+    bury(storage)
+    assert recover(writer_on(storage, clock_at())) == (dead.instant,)
+    assert [path for path in storage.files if is_log(path)] == []
+    assert read_rows(storage) == OLD
+    assert leftovers(storage) == []

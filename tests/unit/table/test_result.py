@@ -16,7 +16,7 @@ def test_files_are_counted_by_what_became_of_them() -> None:
     found = job_result(
         "committed", operation="o", table="t", base_path="/t", stats=STATS, replaced=replaced
     )
-    assert found.files == {"created": 1, "rewritten": 1, "replaced": 3}
+    assert found.files == {"created": 1, "rewritten": 1, "appended": 0, "replaced": 3}
     assert found.partitions == ("p", "q", "r")
     assert (found.records["inserted"], found.records["updated"]) == (3, 2)
     assert found.bytes_written == 10
@@ -24,5 +24,5 @@ def test_files_are_counted_by_what_became_of_them() -> None:
 
 def test_nothing_is_counted_of_a_job_that_did_nothing() -> None:
     found = job_result("nothing_to_do", operation="o", table="t", base_path="/t")
-    assert found.files == {"created": 0, "rewritten": 0, "replaced": 0}
+    assert found.files == {"created": 0, "rewritten": 0, "appended": 0, "replaced": 0}
     assert found.partitions == ()

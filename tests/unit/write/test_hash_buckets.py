@@ -7,17 +7,24 @@ import pytest
 
 from pyhudi.errors import TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_file_id, hash_bucket_of
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, FileSlice, LogPlace
 from pyhudi.write.hash_buckets import NOWHERE, assign_hash_buckets, hash_groups, hash_profile
 
 UUID = "951c49bd-8c75-d3d5-ebf2-35b10000abcd"
 
 
-def file(bucket: int, partition: str = "p", tail: str = UUID) -> BaseFile:
-    name = f"{hash_bucket_file_id(bucket, tail)}_1-2-3_20260102030405678.parquet"
-    found = BaseFile.of(partition, name, 100)
-    assert found is not None
-    return found
+def file(bucket: int, partition: str = "p", tail: str = UUID) -> FileSlice:
+    return slice_of(hash_bucket_file_id(bucket, tail), partition)
+
+
+def slice_of(file_id: str, partition: str = "p") -> FileSlice:
+    name = f"{file_id}_1-2-3_20260102030405678.parquet"
+    return FileSlice(
+        partition=partition,
+        file_id=file_id,
+        base_instant="20260102030405678",
+        base_file=BaseFile.of(partition, name, 100),
+    )
 
 
 def counts(**partitions: list[int]) -> dict[str, np.ndarray]:
@@ -44,6 +51,18 @@ def test_rows_go_to_the_file_group_of_their_bucket_or_open_it() -> None:
     assert profile.updates == {("p", file(1).file_id): 2}
 
 
+def test_rows_are_appended_where_there_is_a_log() -> None:
+    place = LogPlace(partition="p", file_id=file(1).file_id, base_instant="1")
+    plan = assign_hash_buckets(
+        counts(p=[0, 2, 1]),
+        hash_groups([file(1)], 3),
+        opens=True,
+        new_file_id="f{}".format,
+        logs={("p", place.file_id): place},
+    )
+    assert [(b.base, b.log) for b in plan.buckets] == [(None, place), (None, None)]
+
+
 def test_deletes_open_nothing() -> None:
     groups = hash_groups([file(1)], 3)
     batch = counts(p=[5, 2, 0], q=[0, 0, 4])
@@ -58,10 +77,10 @@ def test_deletes_open_nothing() -> None:
     ("files", "message"),
     [
         ([file(3)], "none of 3 buckets"),
-        ([BaseFile.of("p", f"{UUID}-0_1-2-3_20260102030405678.parquet", 1)], "none of 3 buckets"),
+        ([slice_of(f"{UUID}-0")], "none of 3 buckets"),
         ([file(1), file(1, tail=UUID.replace("8c75", "8c76"))], "same bucket"),
     ],
 )
-def test_file_groups_of_another_making_are_refused(files: list[BaseFile], message: str) -> None:
+def test_file_groups_of_another_making_are_refused(files: list[FileSlice], message: str) -> None:
     with pytest.raises(TableMismatchError, match=message):
         hash_groups(files, 3)
