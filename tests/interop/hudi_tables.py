@@ -180,6 +180,7 @@ def _slice(partition: str, piece: Any) -> Json:
         "base_instant": piece.getBaseInstantTime(),
         "base_file": base.getFileName() if base else None,
         "size_bytes": base.getFileSize() if base else 0,
+        "log_files": sum(1 for _ in piece.getLogFiles().iterator()),
     }
 
 

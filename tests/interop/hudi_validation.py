@@ -117,12 +117,18 @@ def record_keys_are_unique(this: Validation) -> str:
 
 
 def every_base_file_is_listed(this: Validation) -> str:
-    """Rows come from exactly the files of the latest view that hold rows, and those exist."""
+    """Rows come from exactly the files of the latest view that hold rows, and those exist.
+
+    Rows of log files name their file group, and may be all that is left of one.
+    """
     seen = {(r["_hoodie_partition_path"], r["_hoodie_file_name"]) for r in this.rows()}
     listed = set()
     for slice_, path in zip(this.slices(), this.base_files(), strict=True):
         _require(path.exists(), f"{path} is in the view and not on disk")
-        if pq.read_metadata(path).num_rows:
+        if slice_["log_files"]:
+            group, base = ((slice_["partition"], slice_[n]) for n in ("file_id", "base_file"))
+            listed |= seen & {group, base}
+        elif pq.read_metadata(path).num_rows:
             listed.add((slice_["partition"], slice_["base_file"]))
     _require(seen == listed, f"rows name {seen - listed}, the view has {listed - seen} beside")
     return f"{len(listed)} base files"
@@ -213,11 +219,13 @@ def write_stats_agree_with_files(this: Validation) -> str:
 def _check_stat(root: Path, instant: str, partition: str, stat: Any) -> None:
     path = root / stat.getPath()
     _require(stat.getPartitionPath() == partition, f"{instant}: {stat.getPath()} in {partition}")
-    named = path.name.startswith(stat.getFileId() + "_")
+    is_log = path.name.startswith(".")
+    named = path.name.removeprefix(".").startswith(stat.getFileId() + "_")
     _require(named, f"{instant}: {path} of {stat.getFileId()}")
     if not path.exists():  # cleaned
         return
-    size, rows = path.stat().st_size, pq.read_metadata(path).num_rows
+    size = path.stat().st_size
+    rows = stat.getNumWrites() if is_log else pq.read_metadata(path).num_rows
     told = (stat.getFileSizeInBytes(), stat.getTotalWriteBytes(), stat.getNumWrites())
     _require(told == (size, size, rows), f"{instant}: {path.name} {told}, is {(size, size, rows)}")
 

@@ -57,12 +57,15 @@ class TurnTakers:
     def check(self) -> None:
         by_hudi = self.hudi.read(self.table)
         assert_same_rows(user_columns(by_hudi), self.model.rows())
-        assert_same_rows(ours.read(self.table), by_hudi)
+        if "hoodie.populate.meta.fields" not in self.always:
+            assert_same_rows(ours.read(self.table), by_hudi)
+        assert_same_rows(user_columns(ours.read(self.table)), self.model.rows())
 
     def check_the_past(self) -> None:
         for instant in self.instants:
-            found = ours.read(self.table, as_of=instant)
-            assert_same_rows(found, self.hudi.read(self.table, as_of=instant))
+            found = user_columns(ours.read(self.table, as_of=instant))
+            by_hudi = user_columns(self.hudi.read(self.table, as_of=instant))
+            assert_same_rows(found, by_hudi)
 
 
 CASES = {
@@ -75,8 +78,9 @@ CASES = {
     "bloom index": ("two_hive_partitions", {"hoodie.index.type": "BLOOM"}),
     "small files": ("two_hive_partitions", {"hoodie.parquet.small.file.limit": "104857600"}),
     "no meta columns": ("commit_time_ordering", {"hoodie.populate.meta.fields": "false"}),
+    # Releases hash a single key that has a colon differently.
     "hashed": (
-        "nonpartitioned",
+        "two_hive_partitions",
         {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "3"},
     ),
 }
@@ -104,7 +108,8 @@ def test_hudi_and_we_take_turns_in_appending(turns: TurnTakers) -> None:
     turns.write("us", "delete", batch(range(12, 18), 8))
     turns.write("us", "upsert", batch(range(14, 16), 9))
     turns.check_the_past()
-    assert turns.hudi.failures(turns.table, exercise=False) == []
+    if "hoodie.populate.meta.fields" not in turns.always:  # else the checks have nothing to see
+        assert turns.hudi.failures(turns.table, exercise=False) == []
 
 
 def test_log_files_roll_over_and_blocks_end_at_their_sizes(
@@ -166,8 +171,11 @@ def test_a_record_that_moves_leaves_its_log_with_a_delete(
 def test_rows_that_say_they_are_deleted_become_delete_records(
     hudi: RealHudi, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """With their ordering values: an older one deletes nothing."""
-    table = tmp_path / "table"
+    """With their ordering values, as Hudi writes them.
+
+    An older one deletes nothing; 0.15 weighs them against other log records alone.
+    """
+    table, theirs = tmp_path / "table", tmp_path / "theirs"
     schema = pa.schema(
         [("id", pa.string()), ("ts", pa.int64()), ("_hoodie_is_deleted", pa.bool_())]
     )
@@ -184,11 +192,18 @@ def test_rows_that_say_they_are_deleted_become_delete_records(
     def rows(*values: tuple[str, int, bool]) -> pa.Table:
         return pa.table(list(zip(*values, strict=True)), schema=schema)
 
-    ours.write(spark, table, rows(*((key, 5, False) for key in "abcde")), "insert", options)
-    marked = rows(("a", 6, True), ("b", 4, True), ("c", 7, False), ("d", 5, True), ("z", 9, True))
-    ours.write(spark, table, marked, "upsert", options)
-    later = rows(("c", 6, True), ("a", 7, False))
-    ours.write(spark, table, later, "upsert", options)
-    by_hudi = hudi.read(table)
-    assert {(row["id"], row["ts"]) for row in by_hudi} == {("a", 7), ("b", 5), ("c", 7), ("e", 5)}
-    assert_same_rows(ours.read(table), by_hudi)
+    steps = (
+        ("insert", rows(*((key, 5, False) for key in "abcde"))),
+        ("upsert", rows(("a", 6, True), ("b", 4, True), ("c", 7, False), ("d", 5, True))),
+        ("upsert", rows(("c", 6, True), ("a", 7, False), ("z", 9, True))),
+    )
+    for operation, batch in steps:
+        ours.write(spark, table, batch, operation, options)
+        mode = "append" if theirs.exists() else "overwrite"
+        hudi.write(theirs, batch, operation, options=options, mode=mode)
+    wanted = {("a", 7), ("b", 5), ("c", 7), ("e", 5)}
+    assert {(row["id"], row["ts"]) for row in ours.read(table)} == wanted
+    assert_same_rows(user_columns(ours.read(table)), user_columns(ours.read(theirs)))
+    assert_same_rows(user_columns(hudi.read(table)), user_columns(hudi.read(theirs)))
+    if hudi.version != "0.15.0":
+        assert_same_rows(ours.read(table), hudi.read(table))
