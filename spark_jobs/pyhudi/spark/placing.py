@@ -98,14 +98,16 @@ def profile_of(work: Work, staged: StagedBatch, places: Places) -> WorkloadProfi
     if hashed is not None:
         return hash_profile(hashed.counts, hashed.groups, opens=hashed.opens)
     inserts: Counter[str] = Counter() if settled is None else Counter(settled.inserts)
+    possible: set[str] = set()
     if work.config.operation is not Operation.DELETE:
         hit_rows, hit_files = tagged.hit_rows(), tagged.hit_files()
         for piece in staged.pieces:
+            fresh = piece.count_rows - hit_rows.get(piece.piece_id, 0)
+            inserts[piece.partition_path] += max(0, fresh)
             # A key that lives in several file groups is hit in each of them, so rows of new keys
             # may be more than the hits leave; wherever they can be, they get a place to go.
-            fresh = piece.count_rows - hit_rows.get(piece.piece_id, 0)
-            fewest = 1 if hit_files.get(piece.piece_id, 0) > 1 else 0
-            inserts[piece.partition_path] += max(fewest, fresh)
+            if hit_files.get(piece.piece_id, 0) > 1:
+                possible.add(piece.partition_path)
     rows_of_files = dict(tagged.updates())
     if work.config.stored_keys is StoredKeys.DROP:
         rows_of_files = {}
@@ -117,7 +119,7 @@ def profile_of(work: Work, staged: StagedBatch, places: Places) -> WorkloadProfi
         (tagged.files[number].partition, tagged.files[number].file_id): rows
         for number, rows in rows_of_files.items()
     }
-    return WorkloadProfile(inserts=dict(inserts), updates=updates)
+    return WorkloadProfile(inserts=dict(inserts), updates=updates, possible=frozenset(possible))
 
 
 def _files(work: Work, staged: StagedBatch, table: Table) -> tuple[BaseFile, ...]:

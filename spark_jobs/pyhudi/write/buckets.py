@@ -101,7 +101,10 @@ def assign_buckets(
         base = None if log else _of_group(base_files[partition], file_id)
         plan.add(base, partition=partition, file_id=file_id, updates=updates, log=log)
     shares: dict[str, InsertShares] = {}
-    for partition, inserts in sorted(profile.inserts.items()):
+    for partition in sorted({*profile.inserts, *profile.possible}):
+        # Rows that may come get a file group of their own, which is not made if none does.
+        fewest = 1 if partition in profile.possible else 0
+        inserts = max(fewest, profile.inserts.get(partition, 0))
         taken = [
             plan.add(
                 base,

@@ -13,16 +13,18 @@ class WorkloadProfile:
     """Row counts of one batch.
 
     ``inserts`` counts per partition path the rows whose key lives nowhere; ``updates`` counts per
-    (partition path, file id) the rows whose key lives in that file group.
+    (partition path, file id) the rows whose key lives in that file group. To the partitions in
+    ``possible`` more rows of new keys may come than were counted.
     """
 
     inserts: Mapping[str, int]
     updates: Mapping[tuple[str, str], int]
+    possible: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is to be written."""
-        return not any(self.inserts.values()) and not self.updates
+        return not any(self.inserts.values()) and not self.updates and not self.possible
 
     @property
     def partitions(self) -> tuple[str, ...]:

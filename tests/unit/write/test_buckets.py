@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config.write import FileSizing
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, LogPlace
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.write.buckets import BucketPlan, assign_buckets
 from pyhudi.write.profile import WorkloadProfile, planned_stats
@@ -198,3 +198,48 @@ def test_thirty_small_batches_make_no_heap_of_small_files():
         assert sum(size < SIZING.small_file_limit for size in files.values()) <= 1
     assert sum(files.values()) == 30 * 150 * RECORD_BYTES
     assert list(files.values()) == [9_000] * 5
+
+
+def test_rows_that_may_come_get_a_file_group_and_touch_no_small_file() -> None:
+    profile = WorkloadProfile(inserts={"p": 0}, updates={}, possible=frozenset({"p"}))
+    small = base("small", 10)
+    plan = assign_buckets(
+        profile,
+        {"p": [small]},
+        sizing=FileSizing(),
+        record_size_bytes=100,
+        new_file_id=lambda: "new-0",
+    )
+    assert [(bucket.file_id, bucket.base) for bucket in plan.buckets] == [("new-0", None)]
+
+
+def test_updates_are_appended_unless_the_file_is_small_and_gets_inserts() -> None:
+    files = {
+        path: [base("small", 10, path), base("large", 1 << 30, path)]
+        for path in ("still", "growing")
+    }
+    logs = {
+        (path, file.file_id): LogPlace(
+            partition=path, file_id=file.file_id, base_instant="1", base_file=file.name
+        )
+        for path, found in files.items()
+        for file in found
+    }
+    profile = WorkloadProfile(inserts={"growing": 5}, updates=dict.fromkeys(logs, 3))
+    plan = assign_buckets(
+        profile,
+        files,
+        sizing=FileSizing(small_file_candidates=1),
+        record_size_bytes=100,
+        new_file_id=lambda: "new-0",
+        logs=logs,
+    )
+    kinds = {(b.partition, b.file_id): b.log is not None for b in plan.buckets}
+    assert kinds == {
+        ("growing", "large"): True,
+        ("growing", "small"): False,
+        ("still", "large"): True,
+        ("still", "small"): True,
+    }
+    (rewritten,) = [bucket for bucket in plan.buckets if bucket.base is not None]
+    assert (rewritten.updates, rewritten.inserts) == (3, 5)
