@@ -13,7 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.logfile.avro_rows import join_records
-from pyhudi.logfile.deletes import ARROW, Deletes, OrderingKind, encode_deletes
+from pyhudi.logfile.deletes import (
+    ARROW,
+    Deletes,
+    OrderingColumn,
+    OrderingKind,
+    encode_deletes,
+)
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
 from tests.support.golden import golden_table
@@ -69,6 +75,30 @@ def deletes(*records: tuple[str, OrderingKind, Any]) -> Deletes:
                 [value if own is kind else None for _, own, value in records], ARROW[kind]
             )
             for kind in {own for _, own, _ in records}
+            if kind in ARROW
+        },
+    )
+
+
+def array_deletes(*records: tuple[str, list[tuple[OrderingKind, Any] | None]]) -> Deletes:
+    """Delete records of key and, for each of several ordering columns, kind and value or None."""
+    width = max(len(values) for _, values in records)
+    padded = [[*values, *[None] * (width - len(values))] for _, values in records]
+    return Deletes(
+        keys=pa.array([key for key, _ in records], pa.string()),
+        partitions=pa.array(["p"] * len(records), pa.string()),
+        kinds=np.full(len(records), OrderingKind.ARRAY, dtype=np.int8),
+        several=tuple(_ordering_column([values[at] for values in padded]) for at in range(width)),
+    )
+
+
+def _ordering_column(given: list[tuple[OrderingKind, Any] | None]) -> OrderingColumn:
+    found = [each or (OrderingKind.NONE, None) for each in given]
+    return OrderingColumn(
+        kinds=np.array([kind for kind, _ in found], dtype=np.int8),
+        values={
+            kind: pa.array([value if own is kind else None for own, value in found], ARROW[kind])
+            for kind in {own for own, _ in found}
             if kind in ARROW
         },
     )

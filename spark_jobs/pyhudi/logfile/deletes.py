@@ -29,7 +29,8 @@ _DECIMAL: Final = pa.decimal128(30, 15)
 class OrderingKind(IntEnum):
     """The kinds of ordering values in a delete record, by their number in the union.
 
-    ``ARRAY``, values of several ordering columns, is known from Hudi 1.1 on.
+    ``ARRAY``, values of several ordering columns, is known from Hudi 1.1 on. ``LOCAL_DATE`` is one
+    of the kinds that the values of an array have, and has the number of ``ARRAY`` there.
     """
 
     NONE = 0
@@ -45,6 +46,7 @@ class OrderingKind(IntEnum):
     TIME_MICROS = 10
     TIMESTAMP_MICROS = 11
     ARRAY = 12
+    LOCAL_DATE = 13
 
 
 _AVRO: Final[Mapping[OrderingKind, tuple[str, str]]] = {
@@ -59,6 +61,7 @@ _AVRO: Final[Mapping[OrderingKind, tuple[str, str]]] = {
     OrderingKind.DECIMAL: ("DecimalWrapper", "bytes"),
     OrderingKind.TIME_MICROS: ("TimeMicrosWrapper", "long"),
     OrderingKind.TIMESTAMP_MICROS: ("TimestampMicrosWrapper", "long"),
+    OrderingKind.LOCAL_DATE: ("LocalDateWrapper", "int"),
 }
 ARROW: Final[Mapping[OrderingKind, pa.DataType]] = {
     OrderingKind.BOOLEAN: pa.bool_(),
@@ -72,30 +75,27 @@ ARROW: Final[Mapping[OrderingKind, pa.DataType]] = {
     OrderingKind.DECIMAL: _DECIMAL,
     OrderingKind.TIME_MICROS: pa.int64(),
     OrderingKind.TIMESTAMP_MICROS: pa.timestamp("us", "UTC"),
+    OrderingKind.LOCAL_DATE: pa.date32(),
 }
-_KINDS: Final = {f"{_NAMESPACE}.{name}": kind for kind, (name, _) in _AVRO.items()}
+_ARRAY_NAME: Final = f"{_NAMESPACE}.ArrayWrapper"
+_NAMES: Final = {kind: f"{_NAMESPACE}.{name}" for kind, (name, _) in _AVRO.items()}
+_KINDS: Final = {name: kind for kind, name in _NAMES.items()} | {_ARRAY_NAME: OrderingKind.ARRAY}
 
 
-def _wrappers() -> list[Any]:
-    return ["null"] + [
-        {
-            "type": "record",
-            "name": name,
-            "namespace": _NAMESPACE,
-            "fields": [{"name": "value", "type": plain}],
-        }
-        for name, plain in _AVRO.values()
-    ]
+def _wrapper(kind: OrderingKind) -> dict[str, Any]:
+    name, plain = _AVRO[kind]
+    return {
+        "type": "record",
+        "name": name,
+        "namespace": _NAMESPACE,
+        "fields": [{"name": "value", "type": plain}],
+    }
 
 
 def _list_schema() -> Any:
-    scalars = ["null"] + [f"{_NAMESPACE}.{name}" for name, _ in _AVRO.values()]
-    date = {
-        "type": "record",
-        "name": "LocalDateWrapper",
-        "namespace": _NAMESPACE,
-        "fields": [{"name": "value", "type": "int"}],
-    }
+    alone = [kind for kind in _AVRO if kind is not OrderingKind.LOCAL_DATE]
+    scalars = ["null", *(_NAMES[kind] for kind in alone)]
+    date = _wrapper(OrderingKind.LOCAL_DATE)
     several = {
         "type": "record",
         "name": "ArrayWrapper",
@@ -114,7 +114,7 @@ def _list_schema() -> Any:
         "fields": [
             {"name": "recordKey", "type": ["null", "string"]},
             {"name": "partitionPath", "type": ["null", "string"]},
-            {"name": "orderingVal", "type": [*_wrappers(), several]},
+            {"name": "orderingVal", "type": ["null", *map(_wrapper, alone), several]},
         ],
     }
     return fastavro.parse_schema(
@@ -131,21 +131,38 @@ _SCHEMA: Final = _list_schema()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrderingColumn:
+    """What delete records have for one ordering column.
+
+    ``kinds`` says of what kind the value of each record is, ``values`` has those of each kind that
+    occurs.
+
+    Shapes: one entry a record in ``kinds`` and in each of the ``values``, which is null for records
+        of other kinds and has the type of its kind in ``ARROW``.
+    """
+
+    kinds: npt.NDArray[np.int8]
+    values: Mapping[OrderingKind, pa.Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deletes:
     """The records of a delete block.
 
     ``kinds`` says of what kind each ordering value is, ``orderings`` has the values of each kind
-    that occurs.
+    that occurs. Records of the kind ``ARRAY`` have their values in ``several``, one for each
+    ordering column.
 
     Shapes: one entry a record in ``keys`` and ``partitions``, texts that may be null, in ``kinds``
-        and in each of the ``orderings``, which is null for records of other kinds and has the type
-        of its kind in ``ARROW``. Values of several ordering columns are not kept.
+        and in each of the ``orderings``, as in an ``OrderingColumn``, and in each of the
+        ``several``, whose kind is ``NONE`` for records with fewer values.
     """
 
     keys: pa.StringArray
     partitions: pa.StringArray
     kinds: npt.NDArray[np.int8]
     orderings: Mapping[OrderingKind, pa.Array] = field(default_factory=dict)
+    several: tuple[OrderingColumn, ...] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -185,18 +202,13 @@ def decode_deletes(content: bytes, *, where: str) -> Deletes:
 def encode_deletes(deletes: Deletes) -> bytes:
     """The content of a delete block.
 
-    Raises:
-        UnsupportedError: values of several ordering columns.
     Source: HoodieDeleteBlock.getContentBytes, Hudi 0.15 and 1.1.
     """
-    if (deletes.kinds == OrderingKind.ARRAY).any():
-        raise UnsupportedError("deletes by several ordering columns are not written")
-    values: list[Any] = [None] * len(deletes)
-    for kind, column in deletes.orderings.items():
-        name = f"{_NAMESPACE}.{_AVRO[kind][0]}"
-        plain = _plain_values(column, kind)
-        for at in np.flatnonzero(deletes.kinds == kind).tolist():
-            values[at] = (name, {"value": plain[at]})
+    values = _wrapped(OrderingColumn(kinds=deletes.kinds, values=deletes.orderings))
+    arrays = np.flatnonzero(deletes.kinds == OrderingKind.ARRAY).tolist()
+    columns = [_wrapped(column) for column in deletes.several] if arrays else []
+    for at in arrays:
+        values[at] = (_ARRAY_NAME, {"wrappedValues": [column[at] for column in columns]})
     keys, partitions = deletes.keys.to_pylist(), deletes.partitions.to_pylist()
     records = [
         {"recordKey": key, "partitionPath": path, "orderingVal": value}
@@ -208,24 +220,49 @@ def encode_deletes(deletes: Deletes) -> bytes:
     return struct.pack(">ii", CONTENT_VERSION, len(payload)) + payload
 
 
+def _wrapped(column: OrderingColumn) -> list[Any]:
+    """The values of a column as Avro has them, each with the name of its wrapper."""
+    values: list[Any] = [None] * len(column.kinds)
+    for kind, found in column.values.items():
+        plain = _plain_values(found, kind)
+        for at in np.flatnonzero(column.kinds == kind).tolist():
+            values[at] = (_NAMES[kind], {"value": plain[at]})
+    return values
+
+
 def _columns(records: list[dict[str, Any]]) -> Deletes:
-    kinds = np.zeros(len(records), dtype=np.int8)
-    values: dict[OrderingKind, list[Any]] = {}
-    for at, record in enumerate(records):
-        ordering = record["orderingVal"]
-        if ordering is None:
-            continue
-        name, wrapped = ordering
-        kind = _KINDS.get(name, OrderingKind.ARRAY)
-        kinds[at] = kind
-        if kind is not OrderingKind.ARRAY:
-            column = values.setdefault(kind, [None] * len(records))
-            column[at] = wrapped["value"]
+    single = _unwrapped([record["orderingVal"] for record in records])
+    arrays: list[list[Any]] = [[] for _ in records]
+    for at in np.flatnonzero(single.kinds == OrderingKind.ARRAY).tolist():
+        _, wrapped = records[at]["orderingVal"]
+        arrays[at] = wrapped["wrappedValues"] or []
+    width = max(map(len, arrays), default=0)
     return Deletes(
         keys=pa.array([record["recordKey"] for record in records], pa.string()),
         partitions=pa.array([record["partitionPath"] for record in records], pa.string()),
-        kinds=kinds,
-        orderings={kind: _typed(column, kind) for kind, column in values.items()},
+        kinds=single.kinds,
+        orderings=single.values,
+        several=tuple(
+            _unwrapped([each[place] if place < len(each) else None for each in arrays])
+            for place in range(width)
+        ),
+    )
+
+
+def _unwrapped(values: list[Any]) -> OrderingColumn:
+    kinds = np.zeros(len(values), dtype=np.int8)
+    found: dict[OrderingKind, list[Any]] = {}
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        name, wrapped = value
+        kind = _KINDS[name]
+        kinds[at] = kind
+        if kind is not OrderingKind.ARRAY:
+            column = found.setdefault(kind, [None] * len(values))
+            column[at] = wrapped["value"]
+    return OrderingColumn(
+        kinds=kinds, values={kind: _typed(column, kind) for kind, column in found.items()}
     )
 
 

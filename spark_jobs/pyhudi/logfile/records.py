@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi.config.merging import MergeLaw
 from pyhudi.errors import CorruptTableError
-from pyhudi.logfile.deletes import Deletes, OrderingKind
+from pyhudi.logfile.delete_orderings import are_all_valid, ordering_values
+from pyhudi.logfile.deletes import Deletes
 from pyhudi.logfile.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
 from pyhudi.merge.deletes import operation_deletes
@@ -165,64 +165,20 @@ def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords
 
 def _delete_records(deletes: Deletes, like: LogRecords, rule: MergeRule) -> LogRecords:
     count = len(deletes)
-    orderings = _orderings(deletes, [column.type for column in like.orderings])
-    is_comparable = np.full(count, bool(orderings))
-    for column in orderings:
-        is_comparable &= flags_of(column.is_valid())
+    if deletes.keys.null_count:
+        raise CorruptTableError(
+            f"{deletes.keys.null_count} deletes of a log file have no record key"
+        )
+    orderings = ordering_values(deletes, [column.type for column in like.orderings])
     nulls = [pa.nulls(count, field.type) for field in like.rows.schema]
     return LogRecords(
         keys=deletes.keys,
         rows=pa.Table.from_arrays(nulls, schema=like.rows.schema),
         is_row=np.zeros(count, dtype=bool),
         is_delete=np.ones(count, dtype=bool),
-        is_final=~is_comparable | (not rule.keeps_whole_rows),
-        orderings=tuple(orderings),
+        is_final=~are_all_valid(orderings, count) | (not rule.keeps_whole_rows),
+        orderings=orderings,
     )
-
-
-def _orderings(deletes: Deletes, kinds: Sequence[pa.DataType]) -> list[pa.Array]:
-    """The ordering values of deletes as values of the ordering columns; null where they are not.
-
-    The integer 0 is what deletes without an ordering value have, whatever the column's type.
-
-    Source: DeleteRecord, OrderingValues.isDefault and isSameClass, Hudi 0.15 and 1.1.
-    """
-    if len(kinds) != 1:
-        return [pa.nulls(len(deletes), kind) for kind in kinds]
-    found = pa.nulls(len(deletes), kinds[0])
-    for kind, column in deletes.orderings.items():
-        values = column
-        if kind is OrderingKind.INT:
-            values = pc.if_else(pc.equal(column, 0), pa.scalar(None, column.type), column)
-        if _is_same(kind, kinds[0]):
-            found = pc.coalesce(found, _as_ordering(values, kinds[0]))
-    return [found]
-
-
-_FAMILIES: Final[tuple[tuple[Callable[[pa.DataType], bool], tuple[OrderingKind, ...]], ...]] = (
-    (pa.types.is_boolean, (OrderingKind.BOOLEAN,)),
-    (pa.types.is_int32, (OrderingKind.INT,)),
-    (pa.types.is_int64, (OrderingKind.LONG,)),
-    (pa.types.is_float32, (OrderingKind.FLOAT,)),
-    (pa.types.is_float64, (OrderingKind.DOUBLE,)),
-    (pa.types.is_string, (OrderingKind.STRING,)),
-    (pa.types.is_binary, (OrderingKind.BYTES,)),
-    (pa.types.is_date32, (OrderingKind.DATE, OrderingKind.INT)),
-    (pa.types.is_decimal, (OrderingKind.DECIMAL,)),
-    (pa.types.is_timestamp, (OrderingKind.TIMESTAMP_MICROS, OrderingKind.LONG)),
-)
-
-
-def _is_same(kind: OrderingKind, column: pa.DataType) -> bool:
-    return any(kind in kinds for is_family, kinds in _FAMILIES if is_family(column))
-
-
-def _as_ordering(values: pa.Array, column: pa.DataType) -> pa.Array:
-    if values.type == column:
-        return values
-    if pa.types.is_integer(values.type):
-        return values.view(column)  # dates and timestamps as the numbers they are stored as
-    return values.cast(column, safe=False)
 
 
 def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:

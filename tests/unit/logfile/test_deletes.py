@@ -6,13 +6,21 @@ import datetime
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError
-from pyhudi.logfile.deletes import ARROW, Deletes, OrderingKind, decode_deletes, encode_deletes
+from pyhudi.logfile.deletes import (
+    ARROW,
+    Deletes,
+    OrderingColumn,
+    OrderingKind,
+    decode_deletes,
+    encode_deletes,
+)
 from pyhudi.logfile.framing import BlockKind
 from tests.support.golden import golden_names
-from tests.support.log_files import deletes, golden_blocks
+from tests.support.log_files import array_deletes, deletes, golden_blocks
 
 # What HoodieDeleteBlock of Hudi 1.1 makes of six records.
 OF_HUDI = bytes.fromhex(
@@ -82,13 +90,57 @@ def test_a_block_of_no_records_is_read() -> None:
     assert encode_deletes(deletes()) == bytes.fromhex("000000030000000100")
 
 
-def test_values_of_several_columns_are_known_to_be_there() -> None:
-    # One record, key "a", no partition, an array of the integer 1.
-    content = bytes.fromhex("020202610018020204020000")
-    found = decode(b"\x00\x00\x00\x03" + len(content).to_bytes(4, "big") + content)
+def test_values_of_several_columns_are_read_and_written_to_the_same_bytes() -> None:
+    # Key "a", no partition, an array of the integer 1 and the day 20 of 1970, as a LocalDate.
+    content = bytes.fromhex("02020261001802040402182800" + "00")
+    block = b"\x00\x00\x00\x03" + len(content).to_bytes(4, "big") + content
+    found = decode(block)
     assert found.kinds.tolist() == [OrderingKind.ARRAY]
-    with pytest.raises(UnsupportedError, match="several ordering columns"):
-        encode_deletes(found)
+    first, second = found.several
+    assert first.values[OrderingKind.INT].to_pylist() == [1]
+    assert second.values[OrderingKind.LOCAL_DATE].to_pylist() == [datetime.date(1970, 1, 21)]
+    assert encode_deletes(found) == block
+
+
+@pytest.mark.parametrize("kind", [*VALUES, OrderingKind.LOCAL_DATE])
+def test_a_value_of_each_kind_comes_back_among_several(kind: OrderingKind) -> None:
+    value = VALUES.get(kind, datetime.date(2026, 1, 2))
+    made = array_deletes(
+        ("a", [(kind, value), (OrderingKind.LONG, 1)]), ("b", [None, (OrderingKind.LONG, 2)])
+    )
+    found = decode(encode_deletes(made))
+    first, second = found.several
+    assert first.kinds.tolist() == [kind, OrderingKind.NONE]
+    assert first.values[kind].to_pylist() == [value, None]
+    assert second.values[OrderingKind.LONG].to_pylist() == [1, 2]
+
+
+def test_single_and_several_values_stand_in_one_block() -> None:
+    several = array_deletes(("a", [(OrderingKind.LONG, 1), (OrderingKind.LONG, 2)]))
+    single = deletes(("b", OrderingKind.INT, 0))
+    nothing = OrderingColumn(kinds=np.zeros(1, dtype=np.int8))
+    both = Deletes(
+        keys=pa.array(["a", "b"]),
+        partitions=pa.array(["p", "p"]),
+        kinds=np.concatenate([several.kinds, single.kinds]),
+        orderings={OrderingKind.INT: pa.array([None, 0], pa.int32())},
+        several=tuple(
+            OrderingColumn(
+                kinds=np.concatenate([column.kinds, nothing.kinds]),
+                values={
+                    k: pa.concat_arrays([v, pa.nulls(1, v.type)]) for k, v in column.values.items()
+                },
+            )
+            for column in several.several
+        ),
+    )
+    found = decode(encode_deletes(both))
+    assert found.kinds.tolist() == [OrderingKind.ARRAY, OrderingKind.INT]
+    assert found.orderings[OrderingKind.INT].to_pylist() == [None, 0]
+    assert [c.values[OrderingKind.LONG].to_pylist() for c in found.several] == [
+        [1, None],
+        [2, None],
+    ]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -112,5 +164,5 @@ def test_damaged_contents_are_told(content: bytes) -> None:
         decode(content)
 
 
-def test_kinds_are_numbered_as_in_the_union() -> None:
-    assert np.array_equal([kind.value for kind in OrderingKind], np.arange(13))
+def test_kinds_are_numbered_as_in_the_union_and_dates_of_arrays_after_them() -> None:
+    assert np.array_equal([kind.value for kind in OrderingKind], np.arange(14))
