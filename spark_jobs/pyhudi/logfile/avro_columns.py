@@ -126,8 +126,8 @@ def _named(
 ) -> tuple[pa.Array | None, Cursors]:
     if kind["type"] == "fixed":
         size = int(kind["size"])
-        if not 0 <= size <= len(data):
-            raise CorruptTableError(f"a value of fixed size has {size} bytes")
+        if not 0 <= size * max(1, len(at)) <= len(data):
+            raise CorruptTableError(f"{len(at)} values of fixed size have {size} bytes each")
         if wanted is None:
             return None, at + size
         values = pa.py_buffer(_gathered(data, at, size).tobytes())

@@ -55,12 +55,12 @@ def record_schema(text: str) -> RecordSchema:
         SchemaError: no record schema, or one of types that cannot be kept.
     """
     parsed = avro.parse(text)
-    arrow = avro_to_arrow(parsed)
     try:
+        arrow = avro_to_arrow(parsed)
         plain = fastavro.parse_schema(_without_logical_types(parsed))
-    except (SchemaParseException, UnknownType) as error:
-        raise SchemaError(f"an Avro schema cannot be followed: {error}") from error
-    found = columnar(plain)
+        found = columnar(plain)
+    except (SchemaParseException, UnknownType, AttributeError, *_BAD_BYTES) as error:
+        raise SchemaError(f"an Avro schema cannot be followed: {error!r}") from error
     return RecordSchema(
         plain=plain, columnar=found if isinstance(found, dict) else None, arrow=arrow
     )
@@ -142,14 +142,12 @@ def _records(
     content: bytes, starts: Places, ends: Places, plain: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Records with arrays and maps, one by one."""
-    source = io.BytesIO(content)
     records = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        source.seek(start)
+        source = io.BytesIO(content[start:end])
         record: dict[str, Any] = fastavro.schemaless_reader(source, plain, None)
-        if source.tell() != end:
-            length, read = end - start, source.tell() - start
-            raise CorruptTableError(f"a record of {length} bytes ends after {read}")
+        if source.tell() != end - start:
+            raise CorruptTableError(f"a record of {end - start} bytes ends after {source.tell()}")
         records.append(record)
     return records
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.errors import CorruptTableError, UnsupportedError
+from pyhudi.errors import CorruptTableError, SchemaError, UnsupportedError
 from pyhudi.logfile import avro_rows
 from pyhudi.logfile.deletes import Deletes, decode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
@@ -52,10 +52,41 @@ def read_deletes(block: Block, source: pa.NativeFile) -> Deletes:
 
 def _parquet_rows(block: Block, source: pa.NativeFile, columns: Collection[str] | None) -> pa.Table:
     try:
-        file = pq.ParquetFile(pa.BufferReader(block.read(source)), coerce_int96_timestamp_unit="us")
+        file = pq.ParquetFile(
+            pa.BufferReader(block.read(source)),
+            coerce_int96_timestamp_unit="us",
+            # Hudi's writer leaves a checksum with every page.
+            page_checksum_verification=True,
+        )
         names = file.schema_arrow.names
         wanted = [name for name in names if columns is None or name in columns]
         rows = file.read(columns=wanted, use_threads=False)
     except (pa.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
         raise CorruptTableError(f"{block.where} holds no whole Parquet file: {error}") from error
+    _check_names(block, names, columns)
+    if rows.num_rows != file.metadata.num_rows:
+        raise CorruptTableError(
+            f"{block.where} holds {rows.num_rows} rows, and {file.metadata.num_rows} by its footer"
+        )
     return rows.select(wanted).replace_schema_metadata(None)
+
+
+def _check_names(block: Block, names: list[str], columns: Collection[str] | None) -> None:
+    """Hold the names in the footer, which has no checksum, against those in the block's header.
+
+    Raises:
+        CorruptTableError: one of them is damaged.
+    """
+    text = block.header.get(HeaderKey.SCHEMA)
+    if text is None:
+        return
+    try:
+        stated = {field.name for field in avro_rows.record_schema(text).arrow}
+    except SchemaError as error:
+        raise CorruptTableError(f"{block.where} cannot be read: {error}") from error
+    asked = {*stated, *names} if columns is None else {*columns}
+    if contradicted := sorted(asked & (stated ^ {*names})):
+        raise CorruptTableError(
+            f"{block.where} has the column {contradicted[0]} either in its schema or in its "
+            "Parquet file, and not in both"
+        )

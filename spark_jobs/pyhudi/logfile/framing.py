@@ -101,24 +101,14 @@ def decode_header(data: bytes, size: int) -> Header | None:
         CorruptTableError: the bytes are no header, or contradict the size.
     """
     at = PREFIX_BYTES
-    if len(data) < at + 12:
+    if len(data) < at + 8:
         return None
-    version, kind, count = struct.unpack_from(">iii", data, at)
-    if not 0 <= count <= _MOST_ENTRIES:
-        raise CorruptTableError(f"it has {count} header entries")
-    at += 12
-    entries: dict[int, str] = {}
-    for _ in range(count):
-        if len(data) < at + 8:
-            return None
-        key, length = struct.unpack_from(">ii", data, at)
-        at += 8
-        if not 0 <= length <= PREFIX_BYTES + size - at:
-            raise CorruptTableError(f"the header entry {key} is {length} bytes long")
-        if len(data) < at + length:
-            return None
-        entries[key] = data[at : at + length].decode("utf-8")
-        at += length
+    version, kind = struct.unpack_from(">ii", data, at)
+    at += 8
+    found = _decode_entries(data, at, PREFIX_BYTES + size)
+    if found is None:
+        return None
+    entries, at = found
     if len(data) < at + 8:
         return None
     (content_bytes,) = struct.unpack_from(">q", data, at)
@@ -129,6 +119,46 @@ def decode_header(data: bytes, size: int) -> Header | None:
     return Header(
         version=version, kind=kind, entries=entries, length=at, content_bytes=content_bytes
     )
+
+
+def check_footer(data: bytes) -> None:
+    """Refuse what stands between a block's content and its trailing length unless it is a footer.
+
+    Raises:
+        CorruptTableError: the bytes are none, so a length within the block is damaged.
+    """
+    found = _decode_entries(data, 0, len(data))
+    if found is None or found[1] != len(data):
+        raise CorruptTableError(f"the {len(data)} bytes behind its content are no footer")
+
+
+def _decode_entries(data: bytes, at: int, end: int) -> tuple[dict[int, str], int] | None:
+    """The entries at a place and where they end, at most at ``end``; None where bytes are missing.
+
+    Raises:
+        CorruptTableError: the bytes are no entries.
+    """
+    if len(data) < at + 4:
+        return None
+    (count,) = struct.unpack_from(">i", data, at)
+    if not 0 <= count <= _MOST_ENTRIES:
+        raise CorruptTableError(f"it has {count} header or footer entries")
+    at += 4
+    entries: dict[int, str] = {}
+    for _ in range(count):
+        if len(data) < at + 8:
+            return None
+        key, length = struct.unpack_from(">ii", data, at)
+        at += 8
+        if not 0 <= length <= end - at:
+            raise CorruptTableError(f"the entry {key} is {length} bytes long")
+        if len(data) < at + length:
+            return None
+        if key in entries:
+            raise CorruptTableError(f"it has the entry {key} twice")
+        entries[key] = data[at : at + length].decode("utf-8")
+        at += length
+    return entries, at
 
 
 def _encode_entries(entries: Mapping[int, str]) -> bytes:

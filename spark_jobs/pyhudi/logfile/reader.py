@@ -18,11 +18,14 @@ from pyhudi.logfile.framing import (
     BlockKind,
     Header,
     HeaderKey,
+    check_footer,
     decode_header,
 )
 
 _FIRST_READ_BYTES: Final = 64 << 10
 _SCAN_BYTES: Final = 1 << 20
+# Hudi writes footers without entries, of four bytes.
+_MOST_FOOTER_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +75,9 @@ class Block:
 def iter_blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
     """The blocks of a log file in file order; ``name`` is what errors call it.
 
-    A block counts as whole when both its lengths agree. Where they do not, or no block begins, what
-    lies up to the next magic is one CORRUPT block, and reading goes on there.
+    A block counts as whole when both its lengths agree; it is CORRUPT, and not torn, where its
+    header, content and footer do not fill it. Where the lengths do not agree, or no block begins,
+    what lies up to the next magic is one torn block, and reading goes on there.
 
     Guarantees: every byte belongs to exactly one block; nothing but headers is held in memory.
     Source: HoodieLogFileReader.isBlockCorrupted and scanForNextAvailableBlockOffset, Hudi 0.15 and
@@ -106,6 +110,7 @@ def _block_at(source: pa.NativeFile, name: str, at: int, end: int) -> Block:
     whole = PREFIX_BYTES + size
     try:
         header = _header(source, first[:whole], at, size)
+        _check_footer(source, header, at, size)
         kind = BlockKind(header.kind)
     except (CorruptTableError, ValueError) as error:
         return Block(
@@ -161,6 +166,17 @@ def _header(source: pa.NativeFile, first: bytes, at: int, size: int) -> Header:
             raise CorruptTableError("its header does not end")
         data = _read(source, at, min(4 * len(data), PREFIX_BYTES + size))
     return header
+
+
+def _check_footer(source: pa.NativeFile, header: Header, at: int, size: int) -> None:
+    """Hold the length of the content against that of the block.
+
+    Raises:
+        CorruptTableError: something else than a footer lies between them.
+    """
+    behind = header.length + header.content_bytes
+    length = PREFIX_BYTES + size - TRAILER_BYTES - behind
+    check_footer(_read(source, at + behind, min(length, _MOST_FOOTER_BYTES)))
 
 
 def _next_magic(source: pa.NativeFile, start: int, end: int) -> int:

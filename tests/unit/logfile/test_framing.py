@@ -45,8 +45,8 @@ def test_of_too_few_bytes_more_are_asked_for(length: int) -> None:
 @pytest.mark.parametrize(
     ("at", "byte", "message"),
     [
-        pytest.param(22, 0xFF, "header entries", id="count"),
-        pytest.param(30, 0x7F, "header entry 0 is", id="entry_length"),
+        pytest.param(22, 0xFF, "header or footer entries", id="count"),
+        pytest.param(30, 0x7F, "entry 0 is", id="entry_length"),
         pytest.param(35, 0x7F, "content of", id="content_length"),
         pytest.param(42, 0x09, "content of 9 bytes", id="content_too_long"),
     ],
