@@ -1,10 +1,11 @@
-"""How log files are written."""
+"""How log files are written, and how much memory merging them may take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from pyhudi.config import option
 from pyhudi.config.option import Option, declare
@@ -50,6 +51,24 @@ SMALL_FILE_CANDIDATES = declare(
     )
 )
 
+MERGE_MEMORY = declare(
+    Option(
+        key="hoodie.memory.merge.max.size",
+        parse=option.parse_size,
+        default=1 << 30,
+        doc="bytes of log records that one file slice holds in memory while it is merged; what "
+        "goes beyond waits on disk",
+    )
+)
+SPILL_FOLDER = declare(
+    Option(
+        key="hoodie.memory.spillable.map.path",
+        parse=option.parse_optional_text,
+        default=None,
+        doc="folder for what waits on disk; the system's folder for temporary files when absent",
+    )
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
@@ -72,3 +91,28 @@ class LogConfig:
             file_size=LOG_FILE_SIZE.read(options),
             small_file_candidates=SMALL_FILE_CANDIDATES.read(options),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeMemory:
+    """The room that the log records of one file slice have.
+
+    Units: ``limit_bytes`` bytes, as Arrow counts what columns hold.
+    Source: HoodieMemoryConfig.MAX_MEMORY_FOR_MERGE and SPILLABLE_MAP_BASE_PATH, Hudi 0.15 and 1.1
+    (where the limit is that of the map of one file group's log records).
+    """
+
+    limit_bytes: int = MERGE_MEMORY.default
+    folder: str | None = None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> MergeMemory:
+        """The room that options allow.
+
+        Raises:
+            OptionError: a limit that is no number of bytes.
+        """
+        return cls(limit_bytes=MERGE_MEMORY.read(options), folder=SPILL_FOLDER.read(options))
+
+
+DEFAULT_MEMORY: Final = MergeMemory()

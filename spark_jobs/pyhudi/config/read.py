@@ -8,6 +8,7 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.instant_text import normalise_instant
+from pyhudi.config.logs import DEFAULT_MEMORY, MERGE_MEMORY, MergeMemory
 from pyhudi.config.merging import CUSTOM_MERGER
 from pyhudi.config.option import Option, declare
 from pyhudi.errors import OptionError
@@ -86,7 +87,8 @@ END = declare(
 class ReadConfig:
     """A query; instants are in the digits that they are compared by.
 
-    ``custom_merger`` is the class path of a merger in Python that may be run.
+    ``custom_merger`` is the class path of a merger in Python that may be run, ``memory`` the room
+    that the log records of a file slice have.
     """
 
     query_type: QueryType = QueryType.SNAPSHOT
@@ -94,6 +96,7 @@ class ReadConfig:
     begin: str | None = None
     end: str | None = None
     custom_merger: str | None = None
+    memory: MergeMemory = DEFAULT_MEMORY
 
     @classmethod
     def of(
@@ -104,6 +107,7 @@ class ReadConfig:
         begin: str | None = None,
         end: str | None = None,
         custom_merger: str | None = None,
+        merge_memory: int | None = None,
     ) -> ReadConfig:
         """The query that these texts ask for.
 
@@ -117,6 +121,7 @@ class ReadConfig:
             BEGIN.key: begin,
             END.key: end,
             CUSTOM_MERGER.key: custom_merger,
+            MERGE_MEMORY.key: None if merge_memory is None else str(merge_memory),
         }
         return cls.from_options({key: text for key, text in given.items() if text is not None})
 
@@ -137,6 +142,7 @@ class ReadConfig:
             begin=BEGIN.read(options),
             end=END.read(options),
             custom_merger=CUSTOM_MERGER.read(options),
+            memory=MergeMemory.from_options(options),
         )
         query._check()
         return query

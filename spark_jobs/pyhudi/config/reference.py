@@ -29,6 +29,7 @@ _TITLES = {
     "formats": "Formats of base files",
     "failures": "Rows that cannot be written",
     "read": "Reading",
+    "logs": "Log files",
 }
 """Chapters in order, by the module that declares their options; others come after them."""
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from pyhudi.config.merging import MergeLaw
 from pyhudi.logfile.records import KeysOf, LogRecords
+from pyhudi.logfile.row_file import BATCH_ROWS
 from pyhudi.merge.ordering import Positions, ordering_columns, stored_is_newer
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.flags import Flags, flags_of
@@ -22,7 +23,8 @@ def merged_rows(
 
     Shapes: tables of the schema of ``records.rows``, in which ``stored`` comes too, some rows at a
         time; rows that were changed follow the others of their batch, new ones come last.
-    Guarantees: holds one of the stored tables at a time.
+    Guarantees: holds one of the stored tables at a time, and of ``records.rows`` those that meet
+        its rows, or a batch.
     Source: KeyBasedFileGroupRecordBuffer.doHasNext, Hudi 1.1. It matches each log record with one
     stored row; here every row of a key is changed, as a compaction changes it.
     """
@@ -37,9 +39,13 @@ def merged_rows(
         is_new[positions] = False
         yield from _changed(rows, np.flatnonzero(is_hit), records.take(positions), rule)
     is_new &= ~records.is_delete
-    if is_new.any():
-        rows = records.rows.filter(pa.array(is_new))
-        yield from _not_deleted(rows, rule)
+    first = 0
+    for batch in records.rows.to_batches(max_chunksize=BATCH_ROWS):
+        is_in = is_new[first : first + batch.num_rows]
+        first += batch.num_rows
+        if is_in.any():
+            found = pa.Table.from_batches([batch]).filter(pa.array(is_in))
+            yield from _not_deleted(found, rule)
 
 
 def _not_deleted(rows: pa.Table, rule: MergeRule) -> Iterator[pa.Table]:

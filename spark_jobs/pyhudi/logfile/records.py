@@ -5,17 +5,22 @@ Source: KeyBasedFileGroupRecordBuffer, BufferedRecordMergerFactory, Hudi 1.1.
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.merging import MergeLaw
 from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.delete_orderings import are_all_valid, ordering_values
 from pyhudi.logfile.deletes import Deletes
+from pyhudi.logfile.keyed_spill import KeyedSpill
+from pyhudi.logfile.row_file import RowFile, in_large_batches, rows_at
 from pyhudi.logfile.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
 from pyhudi.merge.deletes import operation_deletes
@@ -31,7 +36,12 @@ WAITING_RECORDS: Final = 1 << 19
 
 # No column of a table has a name with a space.
 _KEY: Final = " key"
+_IS_ROW: Final = " is row"
 _IS_DELETE: Final = " is delete"
+_IS_FINAL: Final = " is final"
+_ORDERING: Final = " ordering {}"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,7 @@ class LogRecords:
 
     Shapes: one entry a record in ``keys``, ``rows``, the flags and each of the ``orderings``, one
         column for each ordering column of the rule; the row of a delete record has nulls alone.
+        ``rows`` can be many and lie on disk: they are taken by position, or batch by batch.
     """
 
     keys: pa.StringArray
@@ -61,46 +72,158 @@ class LogRecords:
         indices = pa.array(positions)
         return LogRecords(
             keys=self.keys.take(indices),
-            rows=self.rows.take(indices),
+            rows=rows_at(self.rows, positions),
             is_row=self.is_row[positions],
             is_delete=self.is_delete[positions],
             is_final=self.is_final[positions],
             orderings=tuple(column.take(indices) for column in self.orderings),
         )
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all columns."""
+        return int(
+            self.keys.nbytes + self.rows.nbytes + sum(column.nbytes for column in self.orderings)
+        )
+
 
 def merge_log_records(
-    parts: Iterable[pa.Table | Deletes], schema: pa.Schema, keys_of: KeysOf, rule: MergeRule
+    parts: Iterable[pa.Table | Deletes],
+    schema: pa.Schema,
+    keys_of: KeysOf,
+    rule: MergeRule,
+    memory: MergeMemory = DEFAULT_MEMORY,
 ) -> LogRecords:
     """What rows and deletes in their order of arrival come to, one record a key.
 
     Shapes: the tables among ``parts`` have the ``schema``, in which ``keys_of`` finds keys and
-        ``rule`` its columns.
+        ``rule`` its columns. Records are in no order.
 
-    Guarantees: holds one record a key and at most as many again, or ``WAITING_RECORDS``.
+    Guarantees: holds one record a key and at most as many again, or ``WAITING_RECORDS``, and of
+        them no more than ``memory`` allows: what goes beyond waits on disk, parted by keys, and is
+        merged part by part. Then keys, flags and ordering values are in memory, and rows stay on
+        disk. What lies there is gone as soon as nobody holds the records.
 
     Raises:
-        CorruptTableError: a row without a record key.
+        CorruptTableError: a row or a delete without a record key.
+        StorageError: the disk takes no more.
     """
-    nothing = _nothing(schema, rule)
-    merged, waiting = nothing, [nothing]
-    count = 0
-    for part in parts:
-        if isinstance(part, Deletes):
-            waiting.append(_delete_records(part, nothing, rule))
-        elif part.num_rows:
-            waiting.append(_row_records(part, keys_of, rule))
-        count += len(part)
-        if count >= max(WAITING_RECORDS, len(merged)):
-            merged, waiting, count = _one_a_key([merged, *waiting], rule), [], 0
-    return _one_a_key([merged, *waiting], rule)
+    with _Gathering(_nothing(schema, rule), rule, memory) as gathering:
+        for part in parts:
+            if isinstance(part, Deletes):
+                gathering.add(_delete_records(part, gathering.nothing, rule))
+            elif part.num_rows:
+                gathering.add(_row_records(part, keys_of, rule))
+        return gathering.merged()
+
+
+class _Gathering:
+    """Records as they arrive, in memory while there is room. A context manager."""
+
+    def __init__(self, nothing: LogRecords, rule: MergeRule, memory: MergeMemory) -> None:
+        self.nothing = nothing
+        self._rule = rule
+        self._memory = memory
+        self._merged, self._waiting = nothing, [nothing]
+        self._merged_bytes = self._waiting_bytes = self._waiting_count = 0
+        self._spill: KeyedSpill | None = None
+
+    def __enter__(self) -> _Gathering:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._spill is not None:
+            self._spill.close()
+
+    def add(self, records: LogRecords) -> None:
+        """Gather records that come after all others."""
+        self._waiting.append(records)
+        self._waiting_count += len(records)
+        self._waiting_bytes += records.size_bytes
+        # While records are merged they are there twice.
+        is_full = self._merged_bytes + self._waiting_bytes > self._memory.limit_bytes // 2
+        if self._spill is not None:
+            if is_full:
+                self._put_aside(self._spill)
+        elif is_full or self._waiting_count >= max(WAITING_RECORDS, len(self._merged)):
+            self._settle()
+            if self._merged_bytes > self._memory.limit_bytes // 4:
+                _log.info("log records of %d bytes and more wait on disk", self._merged_bytes)
+                schema = _packed(self.nothing).schema
+                self._spill = KeyedSpill(schema, _KEY, self._memory.folder)
+                self._put_aside(self._spill)
+
+    def merged(self) -> LogRecords:
+        """What all records come to; nothing can be added after that."""
+        if self._spill is None:
+            self._settle()
+            return self._merged
+        self._put_aside(self._spill)
+        return _merged_parts(self._spill, self.nothing, self._rule, self._memory)
+
+    def _settle(self) -> None:
+        self._merged = _one_a_key([self._merged, *self._waiting], self._rule)
+        self._merged_bytes = self._merged.size_bytes
+        self._waiting, self._waiting_bytes, self._waiting_count = [], 0, 0
+
+    def _put_aside(self, spill: KeyedSpill) -> None:
+        # What comes later is not merged first: a delete between two rows would be forgotten.
+        spill.add(_packed(_joined_up([self._merged, *self._waiting])))
+        self._merged, self._merged_bytes = self.nothing, 0
+        self._waiting, self._waiting_bytes, self._waiting_count = [], 0, 0
+
+
+def _merged_parts(
+    spill: KeyedSpill, nothing: LogRecords, rule: MergeRule, memory: MergeMemory
+) -> LogRecords:
+    """What the records of each part of the spill come to, their rows in a file of their own."""
+    unbounded = replace(memory, limit_bytes=sys.maxsize)
+    with RowFile(nothing.rows.schema, memory.folder) as file:
+        heads = [nothing]
+        for part in spill.parts():
+            with _Gathering(nothing, rule, unbounded) as gathering:
+                for batch in part.to_batches():
+                    gathering.add(_unpacked(pa.Table.from_batches([batch]), nothing))
+                records = gathering.merged()
+            file.append(records.rows)
+            heads.append(replace(records, rows=nothing.rows))
+        rows = pa.Table.from_batches(file.mapped(), nothing.rows.schema)
+    return replace(_joined_up(heads), rows=rows)
+
+
+def _packed(records: LogRecords) -> pa.Table:
+    """Records as one table."""
+    columns = {
+        _KEY: records.keys,
+        _IS_ROW: pa.array(records.is_row),
+        _IS_DELETE: pa.array(records.is_delete),
+        _IS_FINAL: pa.array(records.is_final),
+    }
+    columns |= {_ORDERING.format(at): column for at, column in enumerate(records.orderings)}
+    packed = records.rows
+    for name, column in columns.items():
+        packed = packed.append_column(name, column)
+    return packed
+
+
+def _unpacked(packed: pa.Table, like: LogRecords) -> LogRecords:
+    return LogRecords(
+        keys=one_array(packed.column(_KEY)),
+        rows=packed.select(like.rows.schema.names),
+        is_row=flags_of(packed.column(_IS_ROW)),
+        is_delete=flags_of(packed.column(_IS_DELETE)),
+        is_final=flags_of(packed.column(_IS_FINAL)),
+        orderings=tuple(
+            one_array(packed.column(_ORDERING.format(at))) for at in range(len(like.orderings))
+        ),
+    )
 
 
 def _one_a_key(pieces: Sequence[LogRecords], rule: MergeRule) -> LogRecords:
     arrived = _joined_up(pieces)
     codes = key_codes(arrived.keys)
     if len(codes) == 0 or codes.max() + 1 == len(codes):
-        return arrived
+        return replace(arrived, rows=in_large_batches(arrived.rows))
     if not rule.keeps_whole_rows:
         return _folded(arrived, rule)
     arrivals = Arrivals(

@@ -10,6 +10,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.errors import SchemaError
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes import Deletes
@@ -31,13 +32,14 @@ class LogReading:
     """How log files are read.
 
     ``is_wanted`` says of an instant whether its blocks are read, ``schema`` has the columns that
-    are needed.
+    are needed, ``memory`` the room that records have.
     """
 
     is_wanted: Callable[[str], bool]
     schema: pa.Schema
     keys_of: KeysOf
     rule: MergeRule
+    memory: MergeMemory = DEFAULT_MEMORY
 
 
 def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading) -> LogRecords:
@@ -52,6 +54,7 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
         CorruptTableError: a block that was written whole cannot be read.
         SchemaError: a value does not fit the table's type.
         UnsupportedError: a block that is not read here.
+        StorageError: records that memory has no room for cannot be put on disk.
     """
     blocks: list[Block] = []
     for name in names:
@@ -59,7 +62,7 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
             blocks += _blocks(source, name)
     counted = blocks_that_count(blocks, how.is_wanted)
     parts = _parts_of_files(counted, open_file, how)
-    return merge_log_records(parts, how.schema, how.keys_of, how.rule)
+    return merge_log_records(parts, how.schema, how.keys_of, how.rule, how.memory)
 
 
 def _parts_of_files(

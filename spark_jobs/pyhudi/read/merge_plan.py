@@ -27,7 +27,7 @@ def plan_merge(
     if config.merge_law is MergeLaw.CUSTOM:
         _check_merger(config, query, table.storage.uri)
     begin = query.begin if query.query_type is QueryType.INCREMENTAL else None
-    return log_merge(table, schema, as_of=as_of, begin=begin)
+    return log_merge(table, schema, as_of=as_of, begin=begin, memory=query.memory)
 
 
 def _check_merger(config: TableConfig, query: ReadConfig, where: str) -> None:

@@ -29,12 +29,14 @@ def read_slice(storage: Storage, plan: ReadPlan, found: FileSlice) -> Iterator[p
 
     Shapes: ``plan.result_schema``; no empty tables.
 
-    Guarantees: holds the log records of the slice, and a batch of stored rows at a time.
+    Guarantees: holds the log records of the slice as far as its memory allows, the others lie on
+        disk, and a batch of stored rows at a time.
 
     Raises:
         CorruptTableError: a file is damaged.
         UnsupportedError: a log block that is not read here.
         MissingFileError: a file was cleaned away.
+        StorageError: a file cannot be read, or log records cannot be put on disk.
     """
     merge = plan.merge
     if merge is None:
@@ -72,6 +74,7 @@ def _log_records(storage: Storage, plan: ReadPlan, merge: LogMerge, found: FileS
         schema=schema,
         keys_of=merge.keys_of,
         rule=merge.rule,
+        memory=merge.memory,
     )
 
     @contextmanager

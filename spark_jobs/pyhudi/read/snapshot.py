@@ -30,6 +30,7 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
     custom_merger: str | None = None,
+    merge_memory: int | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Read a table, or what a query leaves of it, into memory.
@@ -46,16 +47,23 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
 
     The rows of a merge-on-read table are its base files with their log files merged in; without
     these it is read by ``read_optimized``. Where a Python class merges them, ``custom_merger`` has
-    to name it, as writes do.
+    to name it, as writes do. The log records of a file slice, of which each thread merges one, take
+    up to ``merge_memory`` bytes, 1 GiB without it; what goes beyond waits in a temporary file.
 
     Raises:
         TableNotFoundError: no table at the path.
         RequestError: a column, filter or instant that the table has not.
         UnsupportedError: a kind of query or table that is not read here.
         MissingFileError: a file was cleaned away while it was wanted; a retry reads the new state.
+        StorageError: a file cannot be read, or the disk has no room for log records.
     """
     query = ReadConfig.of(
-        query_type=query_type, as_of=as_of, begin=begin, end=end, custom_merger=custom_merger
+        query_type=query_type,
+        as_of=as_of,
+        begin=begin,
+        end=end,
+        custom_merger=custom_merger,
+        merge_memory=merge_memory,
     )
     table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)
@@ -86,18 +94,24 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
     custom_merger: str | None = None,
+    merge_memory: int | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> pa.RecordBatchReader:
     """Read what ``read_table`` reads, a batch at a time.
 
     The files are chosen at once and read as the batches are asked for.
 
-    Guarantees: memory is bounded by a batch, a few pages of each column and the log records of one
-        file slice, whatever the table's size.
+    Guarantees: memory is bounded by a batch, a few pages of each column and, up to
+        ``merge_memory`` bytes, the log records of one file slice, whatever the table's size.
     Raises: as ``read_table``; MissingFileError while batches are read.
     """
     query = ReadConfig.of(
-        query_type=query_type, as_of=as_of, begin=begin, end=end, custom_merger=custom_merger
+        query_type=query_type,
+        as_of=as_of,
+        begin=begin,
+        end=end,
+        custom_merger=custom_merger,
+        merge_memory=merge_memory,
     )
     table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)

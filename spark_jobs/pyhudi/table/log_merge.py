@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyhudi.basefile.open import open_base_file
+from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.merging import MergeLaw
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.keys.generators import KeyGenerator
@@ -32,7 +33,7 @@ class LogMerge:
     Blocks of writes that are not committed on the ``timeline``, or are later than ``as_of``, do not
     count. With ``begin`` neither do they nor stored rows up to that instant: what changed after it
     is merged with itself alone. ``virtual_keys`` makes the record keys of rows in tables that keep
-    none.
+    none. ``memory`` is the room for the log records of a slice.
 
     Source: HoodieMergeOnReadSnapshotReader and MergeOnReadIncrementalRelation, Hudi 0.15 and 1.1
     (both filter base files and log blocks by the range before they merge).
@@ -43,6 +44,7 @@ class LogMerge:
     as_of: str | None = None
     begin: str | None = None
     virtual_keys: KeyGenerator | None = None
+    memory: MergeMemory = DEFAULT_MEMORY
 
     def columns(self, asked: Sequence[str], own: Sequence[str]) -> frozenset[str]:
         """The columns to read for rows of those asked for; ``own`` are all of the table.
@@ -77,7 +79,12 @@ class LogMerge:
 
 
 def log_merge(
-    table: Table, schema: pa.Schema, *, as_of: str | None = None, begin: str | None = None
+    table: Table,
+    schema: pa.Schema,
+    *,
+    as_of: str | None = None,
+    begin: str | None = None,
+    memory: MergeMemory = DEFAULT_MEMORY,
 ) -> LogMerge:
     """How the log files of a table are merged, now or as of an instant.
 
@@ -92,6 +99,7 @@ def log_merge(
         as_of=as_of,
         begin=begin,
         virtual_keys=None if config.populate_meta_fields else virtual_key_generator(config),
+        memory=memory,
     )
 
 
@@ -123,6 +131,7 @@ class SliceLogs:
             schema=schema,
             keys_of=self.merge.keys_of,
             rule=self.merge.rule,
+            memory=self.merge.memory,
         )
         names = [log.path for log in found.log_files]
         records = read_log_records(names, storage.open_input, how)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyhudi.config.instant_text import normalise_instant
+from pyhudi.config.logs import MergeMemory
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.errors import OptionError
 
@@ -70,3 +71,10 @@ def test_a_query_from_arguments_has_its_instants_in_digits() -> None:
 def test_a_query_that_makes_no_sense_is_an_error(arguments: dict[str, str]) -> None:
     with pytest.raises(OptionError):
         ReadConfig.of(**arguments)
+
+
+def test_the_memory_of_a_merge_is_hudis_own_unless_options_say_more() -> None:
+    assert ReadConfig.of().memory == MergeMemory(limit_bytes=1 << 30, folder=None)
+    options = {"hoodie.memory.merge.max.size": "7", "hoodie.memory.spillable.map.path": "/spill"}
+    assert ReadConfig.from_options(options).memory == MergeMemory(limit_bytes=7, folder="/spill")
+    assert ReadConfig.of(merge_memory=7).memory == MergeMemory(limit_bytes=7)

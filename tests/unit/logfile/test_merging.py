@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.merging import MergeLaw
 from pyhudi.logfile.deletes import OrderingKind
 from pyhudi.logfile.merging import merged_rows
@@ -30,12 +31,19 @@ def keys_of(rows: pa.Table) -> pa.ChunkedArray:
 
 
 def merged(rule: MergeRule, *parts, stored=STORED) -> list[str]:
-    """The rows of a slice as ``a 5 1``, whose stored rows come two at a time."""
-    records = merge_log_records(parts, SCHEMA, keys_of, rule)
-    batches = [table(*stored[at : at + 2]) for at in range(0, len(stored), 2)]
-    found = pa.concat_tables(merged_rows(batches, records, keys_of, rule))
-    assert found.schema == SCHEMA
-    return sorted(f"{row['key']} {row['ts']} {row['name']}" for row in found.to_pylist())
+    """The rows of a slice as ``a 5 1``, whose stored rows come two at a time.
+
+    Whether the log records are in memory or on disk.
+    """
+    found = []
+    for memory in (DEFAULT_MEMORY, MergeMemory(limit_bytes=0)):
+        records = merge_log_records(parts, SCHEMA, keys_of, rule, memory)
+        batches = [table(*stored[at : at + 2]) for at in range(0, len(stored), 2)]
+        rows = pa.concat_tables(merged_rows(batches, records, keys_of, rule))
+        assert rows.schema == SCHEMA
+        found.append(sorted(f"{row['key']} {row['ts']} {row['name']}" for row in rows.to_pylist()))
+    assert found[0] == found[1]
+    return found[0]
 
 
 def test_without_records_rows_stay_as_they_are() -> None:

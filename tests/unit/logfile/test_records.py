@@ -5,22 +5,27 @@ from __future__ import annotations
 import datetime
 import random
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.merging import DeleteMarker, MergeLaw
-from pyhudi.errors import CorruptTableError
+from pyhudi.errors import CorruptTableError, StorageError
 from pyhudi.logfile import records
 from pyhudi.logfile.deletes import Deletes, OrderingKind
 from pyhudi.logfile.records import LogRecords, merge_log_records
 from pyhudi.merge.rule import MergeRule
-from tests.support.log_files import deletes
+from tests.support.log_files import array_deletes, deletes
 
 SCHEMA = pa.schema([("key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
 EVENT_TIME = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",))
 COMMIT_TIME = MergeRule(law=MergeLaw.COMMIT_TIME)
 PARTIAL = MergeRule(law=MergeLaw.PARTIAL_UPDATE, ordering_fields=("ts",))
+NON_DEFAULTS = MergeRule(law=MergeLaw.NON_DEFAULTS, defaults={"ts": 0})
+CUSTOM = MergeRule(law=MergeLaw.CUSTOM, merger=f"{__name__}:KeepsTheLonger")
+RULES = (EVENT_TIME, COMMIT_TIME, PARTIAL, NON_DEFAULTS, CUSTOM)
 
 
 def table(*rows: tuple) -> pa.Table:
@@ -37,8 +42,10 @@ def at(key: str, ts: int) -> Deletes:
     return deletes((key, OrderingKind.LONG, ts))
 
 
-def merged(rule: MergeRule, *parts: pa.Table | Deletes, schema=SCHEMA) -> LogRecords:
-    return merge_log_records(parts, schema, lambda rows: rows.column("key"), rule)
+def merged(
+    rule: MergeRule, *parts: pa.Table | Deletes, schema=SCHEMA, memory: MergeMemory = DEFAULT_MEMORY
+) -> LogRecords:
+    return merge_log_records(parts, schema, lambda rows: rows.column("key"), rule, memory)
 
 
 def texts(found: LogRecords) -> dict[str, str]:
@@ -117,6 +124,30 @@ def test_ordering_values_of_each_type_compare(
     assert (newer.is_delete.tolist(), newer.is_final.tolist()) == ([True], [False])
 
 
+def test_deletes_with_several_ordering_values_are_weighed() -> None:
+    schema = pa.schema([("key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
+    rule = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts", "name"))
+    rows = table(("a", 5, "m"), ("b", 5, "m"), ("c", 5, "m"), ("d", 5, "m"), ("e", 5, "m"))
+    kinds = (OrderingKind.LONG, OrderingKind.STRING)
+    given = {"a": (4, "z"), "b": (5, "l"), "c": (5, "m"), "d": (6, "a")}
+    weighed = array_deletes(
+        *((key, list(zip(kinds, values, strict=True))) for key, values in given.items())
+    )
+    found = texts(merged(rule, rows, weighed, finals("e"), schema=schema))
+    assert found == {
+        "a": "5 m",
+        "b": "5 m",
+        "c": "gone False",
+        "d": "gone False",
+        "e": "gone True",
+    }
+
+
+def test_deletes_without_a_key_are_told() -> None:
+    with pytest.raises(CorruptTableError, match="1 deletes of a log file have no record key"):
+        merged(EVENT_TIME, deletes((None, OrderingKind.LONG, 1), ("a", OrderingKind.LONG, 1)))
+
+
 def test_rows_that_delete_are_weighed_by_their_ordering_value() -> None:
     rule = MergeRule(
         law=MergeLaw.EVENT_TIME,
@@ -143,7 +174,7 @@ def test_nothing_is_joined_with_what_was_deleted() -> None:
 
 
 def test_default_values_are_filled_from_the_row_before() -> None:
-    rule = MergeRule(law=MergeLaw.NON_DEFAULTS, defaults={"ts": 0})
+    rule = NON_DEFAULTS
     parts = [table(("a", 7, "x")), table(("a", 0, None)), table(("a", 0, "y"))]
     assert texts(merged(rule, *parts)) == {"a": "7 y"}
 
@@ -153,11 +184,22 @@ class KeepsTheLonger:
 
     def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
         old, new = older.column("name").to_pylist(), newer.column("name").to_pylist()
-        keeps = [len(before) > len(after) for before, after in zip(old, new, strict=True)]
+        keeps = [
+            len(before or "") > len(after or "") for before, after in zip(old, new, strict=True)
+        ]
         gone = pa.array([name == "bye" for name in new])
         position = newer.schema.get_field_index("_hoodie_is_deleted")
         answered = newer.set_column(position, "_hoodie_is_deleted", gone)
         return answered.append_column("_pyhudi_keeps_older", pa.array(keeps))
+
+
+def random_parts(chance: random.Random, rule: MergeRule) -> list[pa.Table | Deletes]:
+    parts: list[pa.Table | Deletes] = []
+    for _ in range(12):
+        keys = chance.sample("abcdefgh", 3)
+        rows = [(key, chance.randint(0, 5), chance.choice(["x", "y", None])) for key in keys]
+        parts += [table(*rows), chance.choice([finals, lambda key: at(key, 3)])(keys[0])]
+    return parts
 
 
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL], ids=lambda r: r.law.name)
@@ -166,18 +208,49 @@ def test_records_that_are_merged_as_they_come_are_the_same(
     rule: MergeRule, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(seed)
-    parts: list[pa.Table | Deletes] = []
-    for _ in range(12):
-        keys = chance.sample("abcdefgh", 3)
-        rows = [(key, chance.randint(0, 5), chance.choice(["x", "y", None])) for key in keys]
-        parts += [table(*rows), chance.choice([finals, lambda key: at(key, 3)])(keys[0])]
+    parts = random_parts(chance, rule)
     at_once = texts(merged(rule, *parts))
     monkeypatch.setattr(records, "WAITING_RECORDS", chance.randint(1, 9))
     assert texts(merged(rule, *parts)) == at_once
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.law.name)
+@pytest.mark.parametrize("seed", range(20))
+def test_records_that_wait_on_disk_are_the_same(rule: MergeRule, seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    parts = random_parts(chance, rule)
+    memory = MergeMemory(limit_bytes=chance.choice([0, 200, 1_000, 3_000]), folder=str(tmp_path))
+    found = merged(rule, *parts, memory=memory)
+    assert texts(found) == texts(merged(rule, *parts))
+    assert found.rows.schema == SCHEMA
+    assert found.rows.num_rows == len(found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_memory_has_room_for_is_not_put_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("put on disk")
+
+    monkeypatch.setattr(records, "KeyedSpill", fail)
+    # Each key changes often: one record of it stays.
+    parts = [table(("a", ts, "x" * 100), ("b", ts, "y" * 100)) for ts in range(100)]
+    found = merged(EVENT_TIME, *parts, memory=MergeMemory(limit_bytes=4_000))
+    assert texts(found) == {"a": "99 " + "x" * 100, "b": "99 " + "y" * 100}
+
+
+def test_a_failure_leaves_nothing_on_disk(tmp_path: Path) -> None:
+    parts = [table(("a", 1, "x")), table(("b", 1, "x")), table((None, 1, "x"))]
+    memory = MergeMemory(limit_bytes=0, folder=str(tmp_path))
+    with pytest.raises(CorruptTableError):
+        merged(EVENT_TIME, *parts, memory=memory)
+    assert list(tmp_path.iterdir()) == []
+    missing = MergeMemory(limit_bytes=0, folder=str(tmp_path / "no"))
+    with pytest.raises(StorageError, match="another folder"):
+        merged(EVENT_TIME, *parts[:2], memory=missing)
+
+
 def test_a_merger_in_python_joins_rows_and_never_meets_a_delete_record() -> None:
-    rule = MergeRule(law=MergeLaw.CUSTOM, merger=f"{__name__}:KeepsTheLonger")
+    rule = CUSTOM
     parts = [
         table(("a", 1, "long"), ("b", 1, "x"), ("c", 1, "x")),
         finals("c"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,9 +19,11 @@ from pyhudi.errors import (
     CorruptTableError,
     HudiError,
     MissingFileError,
+    OptionError,
     RequestError,
     UnsupportedError,
 )
+from pyhudi.logfile.keyed_spill import KeyedSpill
 from tests.support.log_files import avro_block, delete_block, rollback_block
 from tests.support.mor_history import History
 from tests.support.mor_table import (
@@ -321,3 +324,34 @@ def test_any_history_reads_to_what_the_model_has(payload: str, seed: int, tmp_pa
     bound = chance.randint(0, 9)
     kept = {key: row for key, row in now.items() if row[1] >= bound}
     assert rows_of(history.table, filters=pc.field("ts") >= bound) == kept
+    # Log records that wait on disk come to the same rows.
+    assert rows_of(history.table, merge_memory=chance.choice([0, 1_000])) == now
+
+
+def test_log_records_wait_on_disk_past_the_memory_that_is_given(
+    table: MorTable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changed = [(f"{n:05d}", 6, "2" * 50) for n in range(2_000)]
+    table.log("f", "1", rows_at("2", ("a", 6, "2"), *changed))
+    table.instant("2")
+    spilled: list[int] = []
+    add = KeyedSpill.add
+
+    def counted(self: KeyedSpill, rows: pa.Table) -> None:
+        spilled.append(rows.num_rows)
+        add(self, rows)
+
+    monkeypatch.setattr(KeyedSpill, "add", counted)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    at_once = read(table)
+    assert not spilled
+    assert read(table, merge_memory=50_000) == at_once
+    batches = pyhudi.read_batches(table.path, columns=["id", "name"], merge_memory=50_000)
+    assert sorted(f"{row['id']}:{row['name']}" for row in batches.read_all().to_pylist()) == at_once
+    assert sum(spilled) >= 2 * 2_000
+
+
+@pytest.mark.parametrize("size", ["-1", "1 GB"])
+def test_a_memory_that_is_no_number_of_bytes_is_refused(table: MorTable, size: str) -> None:
+    with pytest.raises(OptionError, match="number of bytes"):
+        pyhudi.read_table(table.path, merge_memory=size)
