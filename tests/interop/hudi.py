@@ -116,7 +116,7 @@ class RealHudi:
         return self._next(REQUEST_SECONDS, request)
 
     def read(self, table: Path | str, **query: Any) -> list[Row]:
-        """Rows with their meta columns; `as_of=`, or `begin=` and `end=`, or `metadata=False`."""
+        """Rows with meta columns; `as_of=`, or `begin=` and `end=`, `optimized=`, `metadata=`."""
         return rows_of(self.read_arrow(table, **query))
 
     def read_arrow(self, table: Path | str, **query: Any) -> pa.Table:

@@ -96,9 +96,12 @@ def frame(
     begin: str | None = None,
     end: str | None = None,
     metadata: bool = True,
+    optimized: bool = False,
 ) -> DataFrame:
     """The Spark data frame of one query: snapshot, time travel with `as_of`, or incremental."""
     options = {"hoodie.metadata.enable": str(metadata).lower()}
+    if optimized:
+        options["hoodie.datasource.query.type"] = "read_optimized"
     if as_of is not None:
         options["as.of.instant"] = as_of
     if begin is not None:

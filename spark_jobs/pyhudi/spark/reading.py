@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,13 +17,19 @@ from pyspark.sql.types import StructType
 from pyhudi.basefile.open import open_base_file
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.read import ReadConfig
-from pyhudi.errors import UnsupportedError
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, FileSlice
+from pyhudi.read.merged import read_slice
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.snapshot import read_file
 from pyhudi.spark.batch.arrow_map import arrow_for_spark, map_in_arrow
+from pyhudi.spark.batch.local_folder import with_local_folder
 from pyhudi.storage.storage import Storage
-from pyhudi.table.table import Table, open_table
+from pyhudi.table.table import open_table
+from pyhudi.write.sharing import share_tasks
+
+_OPEN_BYTES: Final = 4 << 20
+"""What it costs to open a file, as the bytes that could be read meanwhile."""
+_MOST_TASK_BYTES: Final = 128 << 20
 
 
 def read(
@@ -41,25 +49,23 @@ def read(
     Parquet table. Files of older schemas, and all files when ``filters`` or a query needs it, are
     read by the engine in Python workers.
 
+    So are the file slices of a merge-on-read table that have log files: Spark gets their merged
+    rows, and can push neither its conditions nor its choice of columns into the merge. What is
+    given here as ``columns`` and ``filters`` reaches it: columns that neither names, and merging
+    does not need, are not read.
+
     Raises: as ``pyhudi.read_table``; a file that is cleaned before it is read fails the Spark job.
     """
     table = open_table(os.fspath(path), storage_options)
     query = ReadConfig.from_options(options or {})
     plan = plan_read(table, query, columns=columns, filters=filters)
-    _refuse_logs(table, plan)
-    if _suits_spark(table.storage, plan):
-        return _read_by_spark(spark, table.storage, plan)
-    return _read_by_workers(spark, table.storage, plan)
-
-
-def _refuse_logs(table: Table, plan: ReadPlan) -> None:
-    if plan.slices:
-        raise UnsupportedError(
-            f"table {table.config.name} is MERGE_ON_READ, and its log files are not read into a "
-            "data frame as yet; read it with pyhudi.read_table, or its base files alone with the "
-            "query type read_optimized",
-            where=table.storage.uri,
-        )
+    if not _suits_spark(table.storage, plan):
+        return _read_by_workers(spark, table.storage, plan)
+    frame = _read_by_spark(spark, table.storage, plan)
+    if not plan.slices:
+        return frame
+    merged = _read_by_workers(spark, table.storage, replace(plan, files=()))
+    return frame.union(merged) if plan.files else merged
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -123,23 +129,60 @@ def _uri(storage: Storage, path: str) -> str:
 
 
 def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> DataFrame:
-    """One task for each file, which reads it as the engine does."""
-    if not plan.files:
+    """Tasks that read files, and merge file slices, as the engine does; small ones share a task."""
+    work = (*plan.files, *plan.slices)
+    if not work:
         return spark.createDataFrame([], spark_schema(plan.result_schema))
-    count = len(plan.files)
-    numbers = spark.range(0, count, numPartitions=count)
-    return map_in_arrow(numbers, _file_reader(storage, plan), plan.result_schema)
+    tasks = shared_work(work, spark.sparkContext.defaultParallelism)
+    numbers = spark.range(0, len(tasks), numPartitions=len(tasks))
+    return map_in_arrow(numbers, _reader(storage, plan, tasks), plan.result_schema)
 
 
-def _file_reader(
-    storage: Storage, plan: ReadPlan
+def shared_work(
+    work: Sequence[BaseFile | FileSlice], cores: int
+) -> tuple[tuple[BaseFile | FileSlice, ...], ...]:
+    """The files and slices that one task each reads.
+
+    Source: FilePartition.maxSplitBytes, Spark 3.5 and 4.2 (what Spark puts together of the files
+    that it reads itself).
+    """
+    costs = [_cost(each) for each in work]
+    most = min(_MOST_TASK_BYTES, max(_OPEN_BYTES, sum(costs) // max(1, cores)))
+    shared = share_tasks([(cost, 1) for cost in costs], bounds=(most, len(work)))
+    return tuple(tuple(work[number] for number in numbers) for numbers in shared)
+
+
+def _cost(work: BaseFile | FileSlice) -> int:
+    if isinstance(work, BaseFile):
+        return _OPEN_BYTES + work.size_bytes
+    files = (work.base_file, *work.log_files)
+    return sum(_OPEN_BYTES + file.size_bytes for file in files if file is not None)
+
+
+def _reader(
+    storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[BaseFile | FileSlice]]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     given = arrow_for_spark(plan.result_schema)
+    # Tasks are told what to read by ``tasks``.
+    plan = replace(plan, files=(), slices=())
 
-    def rows_of_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows_of_tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        local = _with_local_folder(plan)
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for rows in read_file(storage, plan, plan.files[number]):
-                    yield from rows.cast(given).to_batches()
+                for work in tasks[number]:
+                    for rows in _rows(storage, local, work):
+                        yield from rows.cast(given).to_batches()
 
-    return rows_of_files
+    return rows_of_tasks
+
+
+def _with_local_folder(plan: ReadPlan) -> ReadPlan:
+    if plan.merge is None:
+        return plan
+    return replace(plan, merge=replace(plan.merge, memory=with_local_folder(plan.merge.memory)))
+
+
+def _rows(storage: Storage, plan: ReadPlan, work: BaseFile | FileSlice) -> Iterator[pa.Table]:
+    read_work = read_file if isinstance(work, BaseFile) else read_slice
+    return read_work(storage, plan, work)

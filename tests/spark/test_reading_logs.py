@@ -1,0 +1,168 @@
+"""Tables with log files as data frames: merged by the engine, beside files that Spark reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import pyhudi
+from pyhudi.config.merging import CUSTOM_PAYLOAD
+from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.spark.reading import read
+from tests.support.golden import (
+    expected_rows,
+    golden_names,
+    golden_queries,
+    golden_table,
+    row_texts,
+)
+from tests.support.log_files import avro_block
+from tests.support.mor_table import SCHEMA, MorTable, Row, moment, records
+
+pytestmark = pytest.mark.spark
+
+REFUSED = ("v6_mor_bootstrap", "v6_mor_hfile_logs")
+READABLE = [name for name in (*golden_names("v6_mor_"), "v9_as_v6_mor") if name not in REFUSED]
+EVERY_QUERY = ("v6_mor_event_time", "v6_mor_pending_compaction")
+QUERIES = [
+    *((name, "snapshot") for name in READABLE),
+    *((name, query) for name in EVERY_QUERY for query in golden_queries(name)),
+]
+QUERY_TYPE = "hoodie.datasource.query.type"
+MERGED = "MapInArrow"
+
+
+def rows_of(frame: DataFrame) -> list[str]:
+    """The row texts of a data frame, collected without Python objects between."""
+    if hasattr(frame, "toArrow"):
+        return row_texts(frame.toArrow())
+    batches = frame._collect_as_arrow()
+    return row_texts(pa.Table.from_batches(batches)) if batches else []
+
+
+def plan_of(frame: DataFrame) -> str:
+    return frame._jdf.queryExecution().toString()
+
+
+def options_of(query: str) -> dict[str, str]:
+    """Hudi's options for a query that is named as its file of expected rows."""
+    if query.startswith("time_travel_"):
+        return {"as.of.instant": query.removeprefix("time_travel_")}
+    if query.startswith("incremental_"):
+        begin, _, end = query.removeprefix("incremental_").partition("_")
+        found = {QUERY_TYPE: "incremental", "hoodie.datasource.read.begin.instanttime": begin}
+        return found | ({"hoodie.datasource.read.end.instanttime": end} if end else {})
+    return {QUERY_TYPE: query}
+
+
+@pytest.mark.parametrize(("name", "query"), dict.fromkeys(QUERIES))
+def test_a_data_frame_holds_what_hudi_reads(spark: SparkSession, name: str, query: str) -> None:
+    frame = read(spark, golden_table(name), options_of(query))
+    assert frame.columns == pyhudi.read_table(golden_table(name)).column_names
+    assert rows_of(frame) == expected_rows(name, query)
+    if query == "read_optimized":
+        assert MERGED not in plan_of(frame)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_merged_fails_by_name(spark: SparkSession, name: str) -> None:
+    with pytest.raises(Exception, match=r"METADATA_ONLY|the HFILE block at byte 0"):
+        read(spark, golden_table(name)).collect()
+
+
+def rows_at(instant: str, *rows: Row) -> bytes:
+    return avro_block(moment(instant), records(instant, *rows), SCHEMA)
+
+
+@pytest.fixture
+def half_merged(tmp_path: Path) -> MorTable:
+    """A file group without log files beside one with them."""
+    made = MorTable.make(tmp_path / "t")
+    made.base("f", "1", records("1", ("a", 5, "1"), ("b", 5, "1")))
+    made.base("g", "1", records("1", ("c", 5, "1"), ("d", 5, "1")))
+    made.log("g", "1", rows_at("2", ("c", 6, "2"), ("d", 4, "2"), ("e", 1, "2")))
+    made.instant("1")
+    made.instant("2")
+    return made
+
+
+def test_file_groups_without_log_files_are_left_to_spark(
+    spark: SparkSession, half_merged: MorTable
+) -> None:
+    frame = read(spark, half_merged.path)
+    assert rows_of(frame) == row_texts(pyhudi.read_table(half_merged.path))
+    chosen = frame.where(F.col("ts") > 5).select("id")
+    assert "PushedFilters: [IsNotNull(ts), GreaterThan(ts,5)]" in plan_of(chosen)
+    assert MERGED in plan_of(chosen)
+    assert [row.id for row in chosen.collect()] == ["c"]
+    assert read(spark, half_merged.path).count() == 5
+
+
+def test_columns_and_filters_reach_the_merge(spark: SparkSession, half_merged: MorTable) -> None:
+    wanted = {"columns": ["name", "id"], "filters": pc.field("ts") > 4}
+    frame = read(spark, half_merged.path, **wanted)
+    assert frame.columns == ["name", "id"]
+    assert rows_of(frame) == row_texts(pyhudi.read_table(half_merged.path, **wanted))
+    only = read(spark, half_merged.path, columns=["id"])
+    assert sorted(row.id for row in only.collect()) == ["a", "b", "c", "d", "e"]
+
+
+def test_log_records_wait_on_disk_past_the_memory_of_the_options(
+    spark: SparkSession, half_merged: MorTable, tmp_path: Path
+) -> None:
+    spill = tmp_path / "spill"
+    options = {
+        "hoodie.memory.merge.max.size": "0",
+        "hoodie.memory.spillable.map.path": str(spill),
+    }
+    with pytest.raises(Exception, match="log records cannot be put aside in"):
+        read(spark, half_merged.path, options).collect()
+    spill.mkdir()
+    assert rows_of(read(spark, half_merged.path, options)) == rows_of(read(spark, half_merged.path))
+    assert list(spill.iterdir()) == []
+
+
+class Joining:
+    """Strings the names of both rows together."""
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
+        both = zip(older["name"].to_pylist(), newer["name"].to_pylist(), strict=True)
+        joined = pa.array([f"{left}+{right}" for left, right in both])
+        return newer.set_column(newer.schema.get_field_index("name"), "name", joined)
+
+
+def test_a_merger_in_python_is_run_when_the_options_name_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    merger = f"{__name__}:Joining"
+    made = MorTable.make(
+        tmp_path / "t",
+        hoodie_compaction_payload_class=CUSTOM_PAYLOAD,
+        pyhudi_merge_custom_merger=merger,
+    )
+    made.base("f", "1", records("1", ("a", 5, "1"), ("b", 5, "1")))
+    made.log("f", "1", rows_at("2", ("a", 6, "2")))
+    made.instant("1")
+    made.instant("2")
+    frame = read(spark, made.path, {"pyhudi.merge.custom.merger": merger}, columns=["name"])
+    assert sorted(row.name for row in frame.collect()) == ["1", "1+2"]
+    with pytest.raises(OptionError, match="are merged by the Python class"):
+        read(spark, made.path)
+
+
+def test_a_table_of_log_files_alone_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    made = MorTable.make(tmp_path / "t")
+    made.log("f", "1", rows_at("1", ("a", 1, "1")))
+    assert read(spark, made.path).collect() == []
+    made.instant("1")
+    assert [row.id for row in read(spark, made.path).collect()] == ["a"]
+
+
+def test_change_data_is_refused(spark: SparkSession, half_merged: MorTable) -> None:
+    with pytest.raises(UnsupportedError, match="change data"):
+        read(spark, half_merged.path, {QUERY_TYPE: "cdc"})
