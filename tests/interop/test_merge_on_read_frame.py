@@ -48,7 +48,7 @@ def test_our_data_frames_hold_what_hudi_reads(
         ("upsert", in_asia, {}),
         ("delete", scenario.batch(range(5), 4), {}),
         ("upsert", scenario.batch(range(3, 12), 5), COMPACTED),
-        ("upsert", scenario.batch(range(10, 14), 2), {}),
+        ("upsert", scenario.batch(range(10, 14), 6), {}),
     ]
     options = {**scenario.options, **always}
     instants = [hudi.write(table, first, scenario.operation, options=options, mode="overwrite")]

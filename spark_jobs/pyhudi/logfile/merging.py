@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi.config.merging import MergeLaw
+from pyhudi.logfile.key_places import KeyPlaces
 from pyhudi.logfile.records import KeysOf, LogRecords
 from pyhudi.logfile.row_file import BATCH_ROWS
 from pyhudi.merge.ordering import Positions, ordering_columns, stored_is_newer
 from pyhudi.merge.rule import MergeRule
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.flags import Flags
 
 
 def merged_rows(
@@ -29,15 +29,14 @@ def merged_rows(
     stored row; here every row of a key is changed, as a compaction changes it.
     """
     is_new = np.ones(len(records), dtype=bool)
+    places = KeyPlaces(records.keys)
     for rows in stored:
-        found = pc.index_in(keys_of(rows), value_set=records.keys)
-        is_hit = flags_of(pc.is_valid(found))
-        if not is_hit.any():
+        hits, positions = places.find(keys_of(rows))
+        if not len(hits):
             yield rows
             continue
-        positions = found.drop_null().to_numpy().astype(np.int64)
         is_new[positions] = False
-        yield from _changed(rows, np.flatnonzero(is_hit), records.take(positions), rule)
+        yield from _changed(rows, hits, records.take(positions), rule)
     is_new &= ~records.is_delete
     first = 0
     for batch in records.rows.to_batches(max_chunksize=BATCH_ROWS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +26,8 @@ from pyhudi.spark.batch.local_folder import with_local_folder
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 from pyhudi.write.sharing import share_tasks
+
+Work: TypeAlias = BaseFile | FileSlice
 
 _OPEN_BYTES: Final = 4 << 20
 """What it costs to open a file, as the bytes that could be read meanwhile."""
@@ -130,7 +132,7 @@ def _uri(storage: Storage, path: str) -> str:
 
 def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> DataFrame:
     """Tasks that read files, and merge file slices, as the engine does; small ones share a task."""
-    work = (*plan.files, *plan.slices)
+    work: tuple[Work, ...] = (*plan.files, *plan.slices)
     if not work:
         return spark.createDataFrame([], spark_schema(plan.result_schema))
     tasks = shared_work(work, spark.sparkContext.defaultParallelism)
@@ -138,9 +140,7 @@ def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> D
     return map_in_arrow(numbers, _reader(storage, plan, tasks), plan.result_schema)
 
 
-def shared_work(
-    work: Sequence[BaseFile | FileSlice], cores: int
-) -> tuple[tuple[BaseFile | FileSlice, ...], ...]:
+def shared_work(work: Sequence[Work], cores: int) -> tuple[tuple[Work, ...], ...]:
     """The files and slices that one task each reads.
 
     Source: FilePartition.maxSplitBytes, Spark 3.5 and 4.2 (what Spark puts together of the files
@@ -152,7 +152,7 @@ def shared_work(
     return tuple(tuple(work[number] for number in numbers) for numbers in shared)
 
 
-def _cost(work: BaseFile | FileSlice) -> int:
+def _cost(work: Work) -> int:
     if isinstance(work, BaseFile):
         return _OPEN_BYTES + work.size_bytes
     files = (work.base_file, *work.log_files)
@@ -160,7 +160,7 @@ def _cost(work: BaseFile | FileSlice) -> int:
 
 
 def _reader(
-    storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[BaseFile | FileSlice]]
+    storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[Work]]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     given = arrow_for_spark(plan.result_schema)
     # Tasks are told what to read by ``tasks``.
@@ -183,6 +183,7 @@ def _with_local_folder(plan: ReadPlan) -> ReadPlan:
     return replace(plan, merge=replace(plan.merge, memory=with_local_folder(plan.merge.memory)))
 
 
-def _rows(storage: Storage, plan: ReadPlan, work: BaseFile | FileSlice) -> Iterator[pa.Table]:
-    read_work = read_file if isinstance(work, BaseFile) else read_slice
-    return read_work(storage, plan, work)
+def _rows(storage: Storage, plan: ReadPlan, work: Work) -> Iterator[pa.Table]:
+    if isinstance(work, BaseFile):
+        return read_file(storage, plan, work)
+    return read_slice(storage, plan, work)
