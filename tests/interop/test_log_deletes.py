@@ -5,16 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from pyhudi.logfile.deletes import Deletes, OrderingKind, decode_deletes, encode_deletes
 from pyhudi.logfile.framing import BlockKind, encode_block
+from pyhudi.logfile.new_deletes import ordered_deletes
 from pyhudi.logfile.reader import Block, iter_blocks
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
@@ -135,22 +134,12 @@ def test_hudi_weighs_deletes_that_we_encode(hudi_1x: RealHudi, tmp_path: Path) -
 
     ((path, block, deletes),) = delete_blocks(table)
     wanted = [WEIGHED[key] for key in deletes.keys.to_pylist()]
-    kinds = (OrderingKind.LONG, OrderingKind.INT)
     values = (
         pa.array([TYPES["long"][1](ts) for ts, _ in wanted], pa.int64()),
         pa.array([seq for _, seq in wanted], pa.int32()),
     )
-    several = tuple(
-        replace(
-            column,
-            kinds=np.full(len(deletes), kind, dtype=np.int8),
-            values={kind: value},
-        )
-        for column, kind, value in zip(deletes.several, kinds, values, strict=True)
-    )
-    ours_instead = encode_block(
-        block.kind, block.header, encode_deletes(replace(deletes, several=several))
-    )
+    made = ordered_deletes(deletes.keys, deletes.partitions[0].as_py(), values)
+    ours_instead = encode_block(block.kind, block.header, encode_deletes(made))
     path.with_name(f".{path.name}.crc").unlink()
     data = path.read_bytes()
     path.write_bytes(data[: block.offset] + ours_instead + data[block.offset + block.size_bytes :])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi.errors import UnsupportedError
-from pyhudi.logfile.deletes import ARROW, Deletes, OrderingKind
+from pyhudi.logfile.deletes import ARROW, Deletes, OrderingColumn, OrderingKind
+from pyhudi.schema.flags import flags_of
 
 
 def unconditional_deletes(keys: pa.StringArray, partition: str) -> Deletes:
@@ -17,7 +19,8 @@ def unconditional_deletes(keys: pa.StringArray, partition: str) -> Deletes:
     Source: EmptyHoodieRecordPayload, DeleteRecord.create, Hudi 0.15 (the integer 0 stands for no
     ordering value).
     """
-    return _deletes(keys, partition, OrderingKind.INT, pa.array(np.zeros(len(keys), np.int32)))
+    zeros = _ordering_column(pa.array(np.zeros(len(keys), dtype=np.int32)))
+    return _deletes(keys, partition, zeros.kinds, values=zeros.values)
 
 
 def ordered_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa.Array]) -> Deletes:
@@ -27,14 +30,57 @@ def ordered_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa
         rows without a value, deletes are unconditional.
 
     Raises:
-        UnsupportedError: several ordering columns, or values of a type that delete blocks have not.
-    Source: HoodieAppendHandle.writeToBuffer, BaseAvroPayload, Hudi 0.15.
+        UnsupportedError: values of a type that delete blocks have not.
+    Source: HoodieAppendHandle.writeToBuffer, BaseAvroPayload, Hudi 0.15; ArrayComparable, Hudi 1.1
+        (several ordering columns, which 0.15 does not know).
     """
     if not orderings:
         return unconditional_deletes(keys, partition)
-    if len(orderings) > 1:
-        raise UnsupportedError("deletes by several ordering columns are not written")
-    (values,) = orderings
+    columns = [_ordering_column(values) for values in orderings]
+    if len(columns) == 1:
+        return _deletes(keys, partition, columns[0].kinds, values=columns[0].values)
+    arrays = np.full(len(keys), OrderingKind.ARRAY, dtype=np.int8)
+    return _deletes(keys, partition, arrays, several=tuple(columns))
+
+
+def joined_deletes(parts: Sequence[Deletes]) -> Deletes:
+    """The deletes of all parts, in their order."""
+    single = _joined(
+        [OrderingColumn(kinds=part.kinds, values=part.orderings) for part in parts],
+    )
+    places = range(max((len(part.several) for part in parts), default=0))
+    return Deletes(
+        keys=pa.concat_arrays([part.keys for part in parts]),
+        partitions=pa.concat_arrays([part.partitions for part in parts]),
+        kinds=single.kinds,
+        orderings=single.values,
+        several=tuple(_joined([_at(part, place) for part in parts]) for place in places),
+    )
+
+
+def _at(part: Deletes, place: int) -> OrderingColumn:
+    if place < len(part.several):
+        return part.several[place]
+    return OrderingColumn(kinds=np.zeros(len(part), dtype=np.int8))
+
+
+def _joined(columns: Sequence[OrderingColumn]) -> OrderingColumn:
+    kinds = {kind for column in columns for kind in column.values}
+    return OrderingColumn(
+        kinds=np.concatenate([column.kinds for column in columns]),
+        values={
+            kind: pa.concat_arrays(
+                [
+                    column.values.get(kind, pa.nulls(len(column.kinds), ARROW[kind]))
+                    for column in columns
+                ]
+            )
+            for kind in kinds
+        },
+    )
+
+
+def _ordering_column(values: pa.Array) -> OrderingColumn:
     kind = _kind_of(values.type)
     try:
         stored = values.cast(ARROW[kind])
@@ -42,34 +88,24 @@ def ordered_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa
         raise UnsupportedError(
             f"an ordering value does not fit the delete records of log files: {error}"
         ) from error
-    return _deletes(keys, partition, kind, stored)
+    kinds = np.where(flags_of(stored.is_valid()), kind, OrderingKind.NONE).astype(np.int8)
+    return OrderingColumn(kinds=kinds, values={kind: stored})
 
 
-def joined_deletes(parts: Sequence[Deletes]) -> Deletes:
-    """The deletes of all parts, in their order."""
-    kinds = {kind for part in parts for kind in part.orderings}
-    return Deletes(
-        keys=pa.concat_arrays([part.keys for part in parts]),
-        partitions=pa.concat_arrays([part.partitions for part in parts]),
-        kinds=np.concatenate([part.kinds for part in parts]),
-        orderings={
-            kind: pa.concat_arrays(
-                [part.orderings.get(kind, pa.nulls(len(part), ARROW[kind])) for part in parts]
-            )
-            for kind in kinds
-        },
-    )
-
-
-def _deletes(keys: pa.StringArray, partition: str, kind: OrderingKind, values: pa.Array) -> Deletes:
-    is_there = values.is_valid().to_numpy(zero_copy_only=False)
+def _deletes(
+    keys: pa.StringArray,
+    partition: str,
+    kinds: npt.NDArray[np.int8],
+    *,
+    values: Mapping[OrderingKind, pa.Array] | None = None,
+    several: tuple[OrderingColumn, ...] = (),
+) -> Deletes:
     return Deletes(
         keys=keys,
-        partitions=pa.array([partition], pa.string()).take(
-            pa.array(np.zeros(len(keys), dtype=np.int64))
-        ),
-        kinds=np.where(is_there, kind, OrderingKind.NONE).astype(np.int8),
-        orderings={kind: values},
+        partitions=pa.repeat(pa.scalar(partition, pa.string()), len(keys)),
+        kinds=kinds,
+        orderings=values or {},
+        several=several,
     )
 
 
