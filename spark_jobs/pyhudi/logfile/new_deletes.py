@@ -112,7 +112,8 @@ def _deletes(
 def _kind_of(column: pa.DataType) -> OrderingKind:
     """The kind under which values of a column are kept.
 
-    A timestamp is the number that it is stored as: Hudi compares it as such.
+    A timestamp or date is the number that it is stored as: Hudi compares it as such, and Hudi 1.1
+    fails where it meets one of the kinds ``DATE`` and ``LOCAL_DATE``.
     """
     families = (
         (pa.types.is_boolean, OrderingKind.BOOLEAN),
@@ -121,7 +122,7 @@ def _kind_of(column: pa.DataType) -> OrderingKind:
         (pa.types.is_float32, OrderingKind.FLOAT),
         (pa.types.is_float64, OrderingKind.DOUBLE),
         (pa.types.is_string, OrderingKind.STRING),
-        (pa.types.is_date32, OrderingKind.DATE),
+        (pa.types.is_date32, OrderingKind.INT),
         (pa.types.is_decimal, OrderingKind.DECIMAL),
         (pa.types.is_timestamp, OrderingKind.LONG),
     )
