@@ -21,7 +21,11 @@ from results import by_step, engines_of, medians, memory_table, seconds_table
 
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-NOT_ABOUT = ("command", "date", "repeat", "scale_factor", "layout", "interleave", "megabytes")
+NOT_ABOUT = (
+    *("command", "date", "repeat", "scale_factor", "layout", "table_type", "interleave"),
+    "megabytes",
+)
+REWRITES = "copy_on_write"
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Measured:
     def what(self) -> tuple[str, ...]:
         """What tells one measurement from another."""
         keys = ("scale_factor", "layout", "megabytes")
-        return (self.benchmark, *(str(self.about.get(key, "")) for key in keys))
+        kind = self.about.get("table_type", REWRITES)
+        return (self.benchmark, *(str(self.about.get(key, "")) for key in keys), kind)
 
 
 def read(files: Iterable[Path]) -> list[Measured]:
@@ -105,8 +110,9 @@ def heading(measured: Measured) -> str:
     """What was measured, in a line."""
     about = measured.about
     size = f"scale factor {about.get('scale_factor')}"
+    logs = "" if measured.what[-1] == REWRITES else ", merge-on-read"
     return {
-        "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}",
+        "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}{logs}",
         "partitions": f"Upserts into 1, 8 and 80 of 80 partitions, {size}",
         "cold": "A cold spark-submit, 10,000 flights",
         "large_file": f"Merging into one base file of {about.get('megabytes')} MB",
@@ -118,7 +124,10 @@ def plotted(measured: Measured, title: str, middle: list[Line], docs: Path) -> l
     steps = {name: lines for name, lines in by_step(middle).items() if name != "start"}
     engines = engines_of(steps)
     groups = [(name, [_seconds(lines.get(e)) for e in engines]) for name, lines in steps.items()]
-    name = "-".join(["performance", *(part for part in measured.what if part)]) + ".svg"
+    name = (
+        "-".join(["performance", *(part for part in measured.what if part not in ("", REWRITES))])
+        + ".svg"
+    )
     (docs / name).write_text(bar_chart(f"{title}: seconds", engines, groups), encoding="utf-8")
     return [f"![{title}]({name})", ""]
 

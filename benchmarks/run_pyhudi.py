@@ -45,6 +45,10 @@ class Pyhudi:
 
     def write(self, operation: str, source: str) -> None:
         """One operation."""
+        if operation == "compact":
+            due = {"hoodie.compact.inline.max.delta.commits": "1"}
+            pyhudi.spark.compact(self._spark, self._work.table, options=due)
+            return
         options = {**hudi_options(self._work), "hoodie.datasource.write.operation": operation}
         rows = self._spark.read.parquet(source)
         if self._computes:
