@@ -17,6 +17,14 @@ OTHERWISE = {
         {"frozen", "kw_only"},
         "state of an open handle, counted up while it writes",
     ),
+    "pyhudi/write/append.py:_LogFile": (
+        {"frozen", "kw_only"},
+        "state of an open log file, counted up while it is written",
+    ),
+    "pyhudi/write/append.py:_Block": (
+        {"frozen", "kw_only"},
+        "what a block will hold, gathered until it is full",
+    ),
 }
 """Dataclasses that leave something out, what it is, and why."""
 

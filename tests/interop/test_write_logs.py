@@ -66,6 +66,8 @@ class TurnTakers:
             found = user_columns(ours.read(self.table, as_of=instant))
             by_hudi = user_columns(self.hudi.read(self.table, as_of=instant))
             assert_same_rows(found, by_hudi)
+        if "hoodie.populate.meta.fields" in self.always:
+            return  # Without commit times nobody knows what changed.
         begin = self.instants[2]
         changed = ours.read(self.table, query_type="incremental", begin=begin)
         by_hudi = self.hudi.read(self.table, begin=begin)
