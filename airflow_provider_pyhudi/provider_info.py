@@ -24,7 +24,10 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [
             {
                 "integration-name": INTEGRATION,
-                "python-modules": [f"{package}.operators.upsert"],
+                "python-modules": [
+                    f"{package}.operators.compaction",
+                    f"{package}.operators.upsert",
+                ],
             }
         ],
         "sensors": [

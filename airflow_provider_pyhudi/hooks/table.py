@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook
 
 from pyhudi.errors import HudiError, OptionError, TableNotFoundError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs import COMPACTION, JobResult
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
@@ -140,6 +140,39 @@ class PyhudiHook(BaseHook):
             stats=landed.stats,
             replaced=landed.replaced,
         )
+
+    def pending_compactions(self, base_path: str) -> list[str]:
+        """The instants of the compactions that are planned and not done, oldest first.
+
+        For mapping an operator over them: ``expand(instant=hook.pending_compactions(path))``.
+
+        Raises:
+            TableNotFoundError: there is no table.
+        """
+        from pyhudi.timeline.instant import Action
+
+        pending = self.open_table(base_path).timeline.pending()
+        return [found.time for found in pending if found.action is Action.COMPACTION]
+
+    def find_plan(self, base_path: str, idempotency_key: str | None) -> JobResult | None:
+        """The pending compaction whose plan carries the key, as ``scheduled``; None for none."""
+        from pyhudi.table.landed import STAMP
+        from pyhudi.table.pending import pending_plans
+        from pyhudi.table.result import job_result
+
+        if idempotency_key is None:
+            return None
+        table = self.open_table(base_path)
+        for found, plan in pending_plans(table.storage, table.config.version, table.timeline):
+            if plan.extra_metadata.get(STAMP) == idempotency_key:
+                return job_result(
+                    "scheduled",
+                    operation=COMPACTION,
+                    table=table.config.name,
+                    base_path=table.storage.uri,
+                    instant=found.time,
+                )
+        return None
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base folder can be listed, and how many tables lie in it."""

@@ -21,10 +21,12 @@ from airflow_provider_pyhudi.stamp import first_try
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.write import OPERATION, TABLE_NAME
 from pyhudi.errors import HudiError
-from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.jobs import COMPACTION, CompactionRequest, JobResult, UpsertRequest
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+Request = UpsertRequest | CompactionRequest
 
 # XCom lies in Airflow's database: a commit may touch more partitions than belong there.
 MOST_PARTITIONS = 100
@@ -85,7 +87,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.pyhudi_conn_id = pyhudi_conn_id
         self.ship_engine = ship_engine
 
-    def request(self, context: Context) -> UpsertRequest:
+    def request(self, context: Context) -> Request:
         """The request to submit, made from fields that are rendered by now."""
         raise NotImplementedError
 
@@ -103,7 +105,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         if landed is None:
             return self._submit(context, request, tables)
         self.log.info(
-            "An earlier try committed instant %s to %s; nothing is submitted",
+            "An earlier try made instant %s of %s; nothing is submitted",
             landed.instant,
             request.base_path,
         )
@@ -117,7 +119,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
     def _tables(self) -> PyhudiHook:
         return PyhudiHook(self.pyhudi_conn_id, storage_options=texts(self.storage_options))
 
-    def _submit(self, context: Context, request: UpsertRequest, tables: PyhudiHook) -> JobResult:
+    def _submit(self, context: Context, request: Request, tables: PyhudiHook) -> JobResult:
         # A job id kept from before the task was cleared would make a cluster job look done.
         self.external_id_key = f"pyhudi_job_id.{first_try(context)}"
         self.application = self.application or job_script(self.job)
@@ -140,11 +142,12 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 return JobResult.from_json(Path(result_path).read_text(encoding="utf-8"))
         return self._committed(request, tables)
 
-    def _committed(self, request: UpsertRequest, tables: PyhudiHook) -> JobResult:
+    def _committed(self, request: Request, tables: PyhudiHook) -> JobResult:
         """The result of a job that succeeded out of reach, as its table tells it."""
         found = _find(request, tables)
         if found is not None:
-            return replace(found, status="committed")
+            is_landed = found.status == "already_committed"
+            return replace(found, status="committed") if is_landed else found
         return JobResult(
             status="nothing_to_do",
             operation=_operation(request),
@@ -172,13 +175,18 @@ class PyhudiJobOperator(SparkSubmitOperator):
         return PyhudiSparkSubmitHook(**given)
 
 
-def _find(request: UpsertRequest, tables: PyhudiHook) -> JobResult | None:
+def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
+    """What an earlier try of this execution has done to the table."""
+    if isinstance(request, CompactionRequest) and request.mode == "schedule":
+        return tables.find_plan(request.base_path, request.idempotency_key)
     return tables.find_commit(
         request.base_path, request.idempotency_key, operation=_operation(request)
     )
 
 
-def _operation(request: UpsertRequest) -> str:
+def _operation(request: Request) -> str:
+    if isinstance(request, CompactionRequest):
+        return COMPACTION
     return OPERATION.read(request.options()).value
 
 

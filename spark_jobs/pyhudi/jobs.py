@@ -6,35 +6,22 @@ the declared options.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, NoReturn
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
-from pyhudi.config import operations, properties, write
-from pyhudi.config.option import Option, canonical_key
+from pyhudi.config import compaction, operations, write
 from pyhudi.errors import OptionError, PlatformError
+from pyhudi.flags import Flag, from_args, merged_options, to_args
 
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
 
-Status = Literal["committed", "nothing_to_do", "already_committed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
-    """How one field of a request is spelt on a command line.
-
-    ``option`` is the Hudi option a flag is a shorthand for; ``kind`` says whether the flag takes a
-    text, may be repeated as ``key=value``, or takes nothing.
-    """
-
-    field: str
-    name: str
-    help: str
-    kind: Literal["text", "pairs", "switch"] = "text"
-    option: Option[Any] | None = None
+Status = Literal["committed", "nothing_to_do", "already_committed", "scheduled", "unscheduled"]
+COMPACTION = "compact"
+"""What results of the job ``compaction.py`` call the operation."""
+CompactionMode = Literal["schedule", "execute", "schedule_and_execute", "unschedule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +61,14 @@ class UpsertRequest:
             OptionError: the file cannot be read, one level gives one option two values, or there
                 is no source and the operation needs one.
         """
-        merged: dict[str, str] = {}
-        if self.props:
-            merged |= _canonical(_read_properties(self.props), f"the file {self.props}")
-        merged |= _canonical(self.hoodie_conf, "--hoodie-conf")
-        merged |= _shorthands(self)
+        merged = merged_options(self, UPSERT_FLAGS)
         if self.source is None:
             _check_needs_no_source(merged)
         return merged
 
     def to_args(self) -> list[str]:
         """The command line that ``from_args`` turns back into this request."""
-        return _to_args(self, UPSERT_FLAGS)
+        return to_args(self, UPSERT_FLAGS)
 
     @classmethod
     def from_args(cls, argv: Sequence[str]) -> UpsertRequest:
@@ -95,12 +78,16 @@ class UpsertRequest:
             OptionError: an unknown flag, a missing one, a pair that is not ``key=value``, or no
                 source where the operation needs one.
         """
-        found = cls(**_from_args(argv, UPSERT_FLAGS, cls, "Write rows into a Hudi table."))
+        found = cls(**from_args(argv, UPSERT_FLAGS, cls, "Write rows into a Hudi table."))
         if found.source is None:
             found.options()
         return found
 
 
+_SHARED = (
+    *("hoodie_conf", "props", "storage_options", "commit_metadata", "idempotency_key"),
+    *("result_path", "verbose"),
+)
 UPSERT_FLAGS: tuple[Flag, ...] = (
     Flag(field="base_path", name="--base-path", help="folder or URI of the table"),
     Flag(
@@ -204,10 +191,101 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionRequest:
+    """What to do about a table's log files: the flags of ``spark_jobs/compaction.py`` as a value.
+
+    ``mode`` is one of ``COMPACTION_MODES``. ``instant`` names the compaction to execute or to
+    unschedule; without it the oldest pending one is executed. ``strategy``, ``max_delta_commits``
+    and ``idempotency_key`` are shorthands for Hudi options; ``options()`` has all of them merged.
+    """
+
+    base_path: str
+    mode: str = "schedule_and_execute"
+    instant: str | None = None
+    strategy: str | None = None
+    max_delta_commits: str | None = None
+    hoodie_conf: Mapping[str, str] = field(default_factory=dict)
+    props: str | None = None
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+    commit_metadata: Mapping[str, str] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    result_path: str | None = None
+    verbose: bool = False
+
+    def options(self) -> dict[str, str]:
+        """All options of the request, as those of ``UpsertRequest``.
+
+        Raises:
+            OptionError: the file cannot be read, or one level gives one option two values.
+        """
+        return merged_options(self, COMPACTION_FLAGS)
+
+    def check(self) -> None:
+        """Refuse a mode that does not exist, and an instant where none belongs.
+
+        Raises:
+            OptionError: says which.
+        """
+        if self.mode not in COMPACTION_MODES:
+            raise OptionError(f"mode is {self.mode!r}; allowed: {', '.join(COMPACTION_MODES)}")
+        if self.instant is None and self.mode == "unschedule":
+            raise OptionError("name the compaction to unschedule with --instant")
+        if self.instant is not None and self.mode in ("schedule", "schedule_and_execute"):
+            raise OptionError(f"a compaction to {self.mode} gets its instant; leave --instant out")
+
+    def to_args(self) -> list[str]:
+        """The command line that ``from_args`` turns back into this request."""
+        return to_args(self, COMPACTION_FLAGS)
+
+    @classmethod
+    def from_args(cls, argv: Sequence[str]) -> CompactionRequest:
+        """The request a command line asks for; ``--help`` prints the flags and exits.
+
+        Raises:
+            OptionError: an unknown flag, a missing one, a mode that does not exist, or an instant
+                that does not belong to the mode.
+        """
+        found = cls(**from_args(argv, COMPACTION_FLAGS, cls, "Compact the log files of a table."))
+        found.check()
+        return found
+
+
+COMPACTION_MODES: tuple[CompactionMode, ...] = (
+    "schedule",
+    "execute",
+    "schedule_and_execute",
+    "unschedule",
+)
+COMPACTION_FLAGS: tuple[Flag, ...] = (
+    Flag(field="base_path", name="--base-path", help="folder or URI of the table"),
+    Flag(field="mode", name="--mode", help=f"{', '.join(COMPACTION_MODES[:-1])} or unschedule"),
+    Flag(
+        field="instant",
+        name="--instant",
+        help="the compaction to execute or unschedule; the oldest pending one is executed else",
+    ),
+    Flag(
+        field="strategy",
+        name="--strategy",
+        help="which file slices a compaction takes, by Hudi's Java class",
+        option=compaction.STRATEGY,
+    ),
+    Flag(
+        field="max_delta_commits",
+        name="--max-delta-commits",
+        help="delta commits since the last compaction that make the next one due",
+        option=compaction.MAX_DELTA_COMMITS,
+    ),
+    *(flag for flag in UPSERT_FLAGS if flag.field in _SHARED),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
     """What a job did to a table.
 
-    ``instant`` is None when there was nothing to do. ``records`` counts inserted, updated, deleted
+    ``instant`` is None when there was nothing to do; it is the plan's when a compaction was
+    scheduled or unscheduled. ``records`` counts inserted, updated, deleted
     and failed ones; ``seconds`` has ``total`` and one entry per stage,
     ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
@@ -257,86 +335,6 @@ class JobResult:
             raise PlatformError(f"this is no result of a pyhudi job: {text[:200]!r}") from error
 
 
-class _Parser(argparse.ArgumentParser):
-    """Argument errors as OptionError, so that a job ends with one message like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        raise OptionError(f"{message}; --help lists the flags")
-
-
-def _to_args(request: object, flags: Sequence[Flag]) -> list[str]:
-    args: list[str] = []
-    for flag in flags:
-        value = getattr(request, flag.field)
-        if flag.kind == "switch":
-            args += [flag.name] if value else []
-        elif flag.kind == "pairs":
-            for key, text in value.items():
-                args += _flag_and_value(flag.name, f"{key}={text}")
-        elif value is not None:
-            args += _flag_and_value(flag.name, value)
-    return args
-
-
-def _flag_and_value(name: str, value: str) -> list[str]:
-    # Two words read better, but argparse takes a word with a dash in front for the next flag.
-    return [f"{name}={value}"] if value.startswith("-") else [name, value]
-
-
-def _from_args(
-    argv: Sequence[str], flags: Sequence[Flag], request: type, description: str
-) -> dict[str, Any]:
-    required = {
-        entry.name
-        for entry in fields(request)
-        if entry.default is MISSING and entry.default_factory is MISSING
-    }
-    parser = _Parser(description=description, allow_abbrev=False)
-    for flag in flags:
-        settings: dict[str, Any] = {"dest": flag.field, "help": flag.help}
-        if flag.kind == "switch":
-            settings["action"] = "store_true"
-        elif flag.kind == "pairs":
-            settings |= {"action": "append", "metavar": "KEY=VALUE", "default": []}
-        else:
-            settings["required"] = flag.field in required
-        parser.add_argument(flag.name, **settings)
-    parsed = vars(parser.parse_args(list(argv)))
-    for flag in flags:
-        if flag.kind == "pairs":
-            parsed[flag.field] = _pairs(flag.name, parsed[flag.field])
-    return {name: value for name, value in parsed.items() if value is not None}
-
-
-def _pairs(flag: str, texts: Sequence[str]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise OptionError(f"{flag} takes key=value, not {text!r}")
-        _put(pairs, key.strip(), value, flag)
-    return pairs
-
-
-def _canonical(level: Mapping[str, str], where: str) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for key, value in level.items():
-        _put(named, canonical_key(key), value, where)
-    return named
-
-
-def _put(pairs: dict[str, str], key: str, value: str, where: str) -> None:
-    if pairs.setdefault(key, value) != value:
-        raise OptionError(
-            f"{where} gives {key} two values, {pairs[key]!r} and {value!r}; keep one of them"
-        )
-
-
-def _shorthands(request: UpsertRequest) -> dict[str, str]:
-    given = ((flag.option, getattr(request, flag.field)) for flag in UPSERT_FLAGS)
-    return {option.key: value for option, value in given if option and value is not None}
-
-
 def _check_needs_no_source(options: Mapping[str, str]) -> None:
     is_deletion = operations.OPERATION.read(options) is operations.Operation.DELETE_PARTITION
     if is_deletion and operations.PARTITIONS_TO_DELETE.read(options) is not None:
@@ -345,11 +343,3 @@ def _check_needs_no_source(options: Mapping[str, str]) -> None:
         "there is no source; name the rows to write with --source, or the partitions that "
         f"{operations.Operation.DELETE_PARTITION.value} takes with --partitions-to-delete"
     )
-
-
-def _read_properties(path: str) -> dict[str, str]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return properties.parse(file.read())
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"cannot read the options file {path}: {error}") from error

@@ -12,6 +12,7 @@ ENTRANCES = {
     "pyhudi.config.reference": "python -m, makes docs/options.md",
     "airflow_provider_pyhudi.provider_info": "an entry point of the distribution",
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
+    "airflow_provider_pyhudi.operators.compaction": "for DAGs",
     "airflow_provider_pyhudi.operators.upsert": "for DAGs",
 }
 """Modules that are imported by none of ours, and by whom they are."""

@@ -70,6 +70,8 @@ COMMANDS: dict[str, Command] = {
     "validate": validate_table,
     "clean": writes.clean,
     "rollback": writes.rollback,
+    "plan_compaction": writes.plan_compaction,
+    "run_compaction": writes.run_compaction,
     "timeline": tables.timeline,
     "slices": tables.slices,
     "schema": tables.schema,

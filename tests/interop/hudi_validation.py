@@ -206,7 +206,7 @@ def write_stats_agree_with_files(this: Validation) -> str:
     commits = tables.commit_metadata(this.hudi, this.table)
     for instant, body in commits.items():
         _require(body.getMetadata("schema"), f"{instant}: no schema")
-        moves_rows = body.getOperationType().toString() in ("CLUSTER", "BOOTSTRAP")
+        moves_rows = body.getOperationType().toString() in ("CLUSTER", "BOOTSTRAP", "COMPACT")
         for partition in body.getPartitionToWriteStats().entrySet():
             for stat in partition.getValue():
                 _check_stat(this.root, instant, partition.getKey(), stat)

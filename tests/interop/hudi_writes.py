@@ -144,3 +144,26 @@ def rollback(hudi: Hudi, table: str, instant: str) -> bool:
         return bool(client.rollback(instant))
     finally:
         client.close()
+
+
+def plan_compaction(hudi: Hudi, table: str, options: dict[str, str] | None = None) -> str | None:
+    """Plan a compaction; answer its instant, None when nothing was due."""
+    due = {"hoodie.compact.inline.max.delta.commits": "1", **(options or {})}
+    client = write_client(hudi, table, due)
+    try:
+        found = client.scheduleCompaction(hudi.apache.common.util.Option.empty())
+        return str(found.get()) if found.isPresent() else None
+    finally:
+        client.close()
+
+
+def run_compaction(hudi: Hudi, table: str, instant: str) -> None:
+    """Run a compaction that is planned."""
+    client = write_client(hudi, table, {})
+    try:
+        if hudi.is_1x:
+            client.compact(instant, True)
+        else:
+            client.compact(instant)
+    finally:
+        client.close()

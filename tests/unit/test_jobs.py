@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyhudi.config import write
 from pyhudi.config.operations import PARTITIONS_TO_DELETE
 from pyhudi.errors import OptionError, PlatformError
-from pyhudi.jobs import UPSERT_FLAGS, JobResult, UpsertRequest
+from pyhudi.jobs import UPSERT_FLAGS, CompactionRequest, JobResult, UpsertRequest
 
 NAME, KEY, ORDERING = write.TABLE_NAME.key, write.RECORD_KEY_FIELD.key, write.ORDERING_FIELD.key
 
@@ -152,3 +152,41 @@ def test_a_result_of_a_newer_job_is_read() -> None:
 def test_a_result_that_was_cut_short_says_so(text: str) -> None:
     with pytest.raises(PlatformError, match="no result of a pyhudi job"):
         JobResult.from_json(text)
+
+
+def test_a_request_to_compact_survives_its_command_line() -> None:
+    request = CompactionRequest(
+        base_path="/t",
+        mode="execute",
+        instant="20260102030405678",
+        strategy="UnBoundedCompactionStrategy",
+        max_delta_commits="3",
+        hoodie_conf={"hoodie.compaction.target.io": "10"},
+        commit_metadata={"team": "ops"},
+        idempotency_key="k",
+        verbose=True,
+    )
+    assert CompactionRequest.from_args(request.to_args()) == request
+    assert request.options() == {
+        "hoodie.compaction.target.io": "10",
+        "hoodie.compaction.strategy": "UnBoundedCompactionStrategy",
+        "hoodie.compact.inline.max.delta.commits": "3",
+        "pyhudi.idempotency.key": "k",
+    }
+
+
+@pytest.mark.parametrize(
+    ("mode", "instant", "why"),
+    [
+        ("plan", None, "mode is 'plan'"),
+        ("unschedule", None, "name the compaction"),
+        ("schedule", "1", "leave --instant out"),
+        ("schedule_and_execute", "1", "leave --instant out"),
+    ],
+)
+def test_a_mode_and_an_instant_that_do_not_belong_together_are_refused(
+    mode: str, instant: str | None, why: str
+) -> None:
+    args = CompactionRequest(base_path="/t", mode=mode, instant=instant).to_args()
+    with pytest.raises(OptionError, match=why):
+        CompactionRequest.from_args(args)

@@ -46,6 +46,13 @@ class WriteStat:
     total_write_bytes: int = 0
     total_write_errors: int = 0
     partition_path: str | None = None
+    total_log_records: int = 0
+    total_log_files_compacted: int = 0
+    total_log_size_compacted: int = 0
+    total_updated_records_compacted: int = 0
+    total_log_blocks: int = 0
+    total_corrupt_log_blocks: int = 0
+    total_rollback_blocks: int = 0
     file_size_bytes: int = 0
     min_event_time: int | None = None
     max_event_time: int | None = None
@@ -95,6 +102,13 @@ _STAT_FIELDS = {
     "totalWriteBytes": "total_write_bytes",
     "totalWriteErrors": "total_write_errors",
     "partitionPath": "partition_path",
+    "totalLogRecords": "total_log_records",
+    "totalLogFilesCompacted": "total_log_files_compacted",
+    "totalLogSizeCompacted": "total_log_size_compacted",
+    "totalUpdatedRecordsCompacted": "total_updated_records_compacted",
+    "totalLogBlocks": "total_log_blocks",
+    "totalCorruptLogBlock": "total_corrupt_log_blocks",
+    "totalRollbackBlocks": "total_rollback_blocks",
     "fileSizeInBytes": "file_size_bytes",
     "minEventTime": "min_event_time",
     "maxEventTime": "max_event_time",
@@ -112,17 +126,7 @@ _LOG_FIELDS = {
     "baseFile": "base_file",
     "logFiles": "log_files",
 }
-# Entries that only compactions fill.
-_UNUSED = {
-    "tempPath": None,
-    "totalLogRecords": 0,
-    "totalLogFilesCompacted": 0,
-    "totalLogSizeCompacted": 0,
-    "totalUpdatedRecordsCompacted": 0,
-    "totalLogBlocks": 0,
-    "totalCorruptLogBlock": 0,
-    "totalRollbackBlocks": 0,
-}
+_UNUSED = {"tempPath": None}
 _STAT_ORDER = (
     *("fileId", "path", "cdcStats", "prevCommit", "numWrites", "numDeletes", "numUpdateWrites"),
     *("numInserts", "totalWriteBytes", "totalWriteErrors", "tempPath", "partitionPath"),

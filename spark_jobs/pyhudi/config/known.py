@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 # Imported so that their options are declared.
 from pyhudi.config import (
+    compaction,
     evolution,
     failures,
     files,
@@ -27,6 +28,7 @@ from pyhudi.config.option import canonical_key, declared
 from pyhudi.errors import OptionError, UnsupportedError
 
 MODULES = (
+    compaction,
     evolution,
     failures,
     files,

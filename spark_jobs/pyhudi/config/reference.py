@@ -28,6 +28,7 @@ _TITLES = {
     "files": "Files and heartbeat",
     "formats": "Formats of base files",
     "failures": "Rows that cannot be written",
+    "compaction": "Compaction",
     "read": "Reading",
     "logs": "Log files",
 }
@@ -112,6 +113,8 @@ def _shown(value: object) -> str:
         return f"`{value.value}`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
+    if isinstance(value, tuple) and value and isinstance(value[0], Enum):
+        return f"`{','.join(each.value for each in value)}`"
     return "" if value is None or value in ("", ()) else f"`{value}`"
 
 

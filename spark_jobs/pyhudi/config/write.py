@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyhudi.config import option
+from pyhudi.config.compaction import CompactionConfig
 from pyhudi.config.evolution import EvolutionConfig
 from pyhudi.config.failures import FailureConfig
 from pyhudi.config.files import (
@@ -260,6 +261,7 @@ class WriteConfig:
     index: IndexConfig = field(default_factory=IndexConfig)
     heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
     logs: LogConfig = field(default_factory=LogConfig)
+    compaction: CompactionConfig = field(default_factory=CompactionConfig)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> WriteConfig:
@@ -307,6 +309,7 @@ class WriteConfig:
             index=IndexConfig.from_options(options),
             heartbeat=HeartbeatConfig.from_options(options),
             logs=LogConfig.from_options(options),
+            compaction=CompactionConfig.from_options(options),
         )
 
     @property

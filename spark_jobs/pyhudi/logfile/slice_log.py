@@ -42,8 +42,26 @@ class LogReading:
     memory: MergeMemory = DEFAULT_MEMORY
 
 
-def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading) -> LogRecords:
-    """What the log files of a slice say, one record a key.
+@dataclass(slots=True, kw_only=True)
+class LogCounts:
+    """What was found in log files: blocks of all kinds, and the rows of those that count."""
+
+    blocks: int = 0
+    damaged: int = 0
+    rollbacks: int = 0
+    rows: int = 0
+
+    def note(self, block: Block) -> None:
+        """Count a block."""
+        self.blocks += 1
+        self.damaged += block.kind is BlockKind.CORRUPT
+        self.rollbacks += block.kind is BlockKind.COMMAND
+
+
+def read_log_records(
+    names: Sequence[str], open_file: OpenFile, how: LogReading, counts: LogCounts | None = None
+) -> LogRecords:
+    """What the log files of a slice say, one record a key; ``counts`` notes what they hold.
 
     Shapes: ``names`` in reading order; rows of ``how.schema``.
 
@@ -56,12 +74,15 @@ def read_log_records(names: Sequence[str], open_file: OpenFile, how: LogReading)
         UnsupportedError: a block that is not read here.
         StorageError: records that memory has no room for cannot be put on disk.
     """
+    counts = LogCounts() if counts is None else counts
     blocks: list[Block] = []
     for name in names:
         with open_file(name) as source:
             blocks += _blocks(source, name)
+    for block in blocks:
+        counts.note(block)
     counted = blocks_that_count(blocks, how.is_wanted)
-    parts = _parts_of_files(counted, open_file, how)
+    parts = _counted(_parts_of_files(counted, open_file, how), counts)
     return merge_log_records(parts, how.schema, how.keys_of, how.rule, how.memory)
 
 
@@ -72,6 +93,15 @@ def _parts_of_files(
         with open_file(name) as source:
             for block in of_file:
                 yield from _parts(block, source, how)
+
+
+def _counted(
+    parts: Iterator[pa.Table | Deletes], counts: LogCounts
+) -> Iterator[pa.Table | Deletes]:
+    for part in parts:
+        if not isinstance(part, Deletes):
+            counts.rows += part.num_rows
+        yield part
 
 
 def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:

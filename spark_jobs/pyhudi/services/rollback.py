@@ -70,7 +70,8 @@ def recover(writer: Writer) -> tuple[str, ...]:
     """
     storage, config = writer.storage, writer.config
     for pending in active.load(storage, config.version).pending():
-        if pending.action is Action.ROLLBACK:
+        # That of a compaction is finished by whoever runs it next, and may be by a live one.
+        if pending.action is Action.ROLLBACK and not _is_of_compaction(writer, pending):
             _finish(storage, config, pending.time)
     timeline = active.load(storage, config.version)
     undone = []
@@ -113,6 +114,59 @@ def roll_back(storage: Storage, config: TableConfig, clock: Clock, instant: str)
     _finish(storage, config, at)
 
 
+def revert_compaction(storage: Storage, config: TableConfig, clock: Clock, instant: str) -> None:
+    """Undo what a run of a compaction did, so that its plan is as when it was requested.
+
+    A rollback of it that did not end is finished first. To be called by the one who runs it.
+
+    Raises:
+        StorageError: the storage failed; the next run goes on from where this one came.
+    Source: HoodieTable.rollbackInflightCompaction, Hudi 0.15 and 1.1.
+    """
+    timeline = active.load(storage, config.version)
+    for at in rollbacks_of(storage, config, timeline.pending(), instant):
+        _finish(storage, config, at)
+    inflight = Instant(time=instant, action=Action.COMPACTION, state=State.INFLIGHT)
+    if inflight not in active.load(storage, config.version).instants:
+        return
+    _log.warning("%s: rolling back an earlier run of compaction %s", config.name, instant)
+    plan = plan_rollback(storage, inflight)
+    try:
+        at = _request(storage, config, clock, plan)
+    except StorageError:
+        _delete_files(storage, plan)
+        at = _request(storage, config, clock, plan)
+    _finish(storage, config, at)
+
+
+def rollbacks_of(
+    storage: Storage, config: TableConfig, timeline: Timeline, instant: str
+) -> tuple[str, ...]:
+    """The rollbacks of an instant that are on a timeline."""
+    return tuple(
+        found.time
+        for found in timeline
+        if found.action is Action.ROLLBACK
+        and (target := _target(storage, config, found)) is not None
+        and target.time == instant
+    )
+
+
+def _is_of_compaction(writer: Writer, rollback: Instant) -> bool:
+    target = _target(writer.storage, writer.config, rollback)
+    return target is not None and target.action == Action.COMPACTION.value
+
+
+def _target(storage: Storage, config: TableConfig, rollback: Instant) -> InstantInfo | None:
+    """What a rollback undoes; None when that cannot be known."""
+    requested = Instant(time=rollback.time, action=Action.ROLLBACK, state=State.REQUESTED)
+    try:
+        data = active.read_state(storage, config.version, requested)
+    except MissingFileError:
+        return None
+    return RollbackPlan.from_bytes(data, where=rollback.time).instant
+
+
 def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
     """Which files a pending write may have left; nothing is deleted yet.
 
@@ -125,7 +179,8 @@ def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
     if not marked:
         files = StorageListing(storage).all_files()
         marked = {file.path for file in files if file.instant == write.time}
-        marked.update(logs_with_blocks_of(storage, write.time))
+        if write.action is not Action.COMPACTION:  # which writes no log files
+            marked.update(logs_with_blocks_of(storage, write.time))
     by_partition: dict[str, list[str]] = defaultdict(list)
     appended: list[RollbackRequest] = []
     for path in sorted(marked):
@@ -177,7 +232,9 @@ def _finish(storage: Storage, config: TableConfig, at: str) -> None:
     _write_once(storage, config, inflight, b"")
     deleted = _delete_files(storage, plan)
     appended = _take_back_blocks(storage, plan, at)
-    for state in (State.INFLIGHT, State.REQUESTED):
+    is_compaction = plan.instant.action == Action.COMPACTION.value
+    states = (State.INFLIGHT,) if is_compaction else (State.INFLIGHT, State.REQUESTED)
+    for state in states:
         undone = Instant(time=plan.instant.time, action=Action(plan.instant.action), state=state)
         active.remove(storage, version, undone)
     metadata = RollbackMetadata(
@@ -188,8 +245,9 @@ def _finish(storage: Storage, config: TableConfig, at: str) -> None:
     )
     done = Instant(time=at, action=Action.ROLLBACK, state=State.COMPLETED)
     _write_once(storage, config, done, metadata.to_bytes())
-    delete_markers(storage, plan.instant.time)
-    forget(storage, plan.instant.time)
+    if not is_compaction:  # whose next run looks after them
+        delete_markers(storage, plan.instant.time)
+        forget(storage, plan.instant.time)
 
 
 def _write_once(storage: Storage, config: TableConfig, instant: Instant, data: bytes) -> None:
@@ -289,11 +347,8 @@ def _was_undone(storage: Storage, config: TableConfig, timeline: Timeline, insta
         return True
     for found in timeline:
         if found.action is Action.ROLLBACK:
-            requested = Instant(time=found.time, action=found.action, state=State.REQUESTED)
-            try:
-                data = active.read_state(storage, config.version, requested)
-            except MissingFileError:
-                continue
-            if RollbackPlan.from_bytes(data, where=found.time).instant.time == instant:
-                return True
+            target = _target(storage, config, found)
+            # A compaction that was rolled back may have been run again.
+            if target is not None and target.time == instant:
+                return target.action != Action.COMPACTION.value
     return False

@@ -18,6 +18,7 @@ from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.spark.batch.source import Rows, rows_of_frame, rows_of_source
 from pyhudi.spark.batch.staging import stage
 from pyhudi.spark.bulk import bulk_insert
+from pyhudi.spark.compaction import compact_after
 from pyhudi.spark.failures import explained
 from pyhudi.spark.replacing import delete_partitions, replaced_groups
 from pyhudi.spark.staged import write_staged
@@ -92,6 +93,12 @@ def write_rows(
     )
     if work.landed is not None:
         return work.already(work.landed)
+    result = _write(work, rows)
+    compact_after(work, result)
+    return result
+
+
+def _write(work: Work, rows: Rows | None) -> JobResult:
     named = work.config.batch.partitions_to_delete
     if work.config.operation is Operation.DELETE_PARTITION and named is not None:
         return _begin(work, lambda *begun: delete_partitions(work, named, *begun))

@@ -15,12 +15,11 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
 from pyhudi.actions.replace import requested_replace
-from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
-from pyhudi.config.write import BloomConfig, WriteConfig
+from pyhudi.config.write import WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult, Status
 from pyhudi.schema.avro import dumps
@@ -41,7 +40,12 @@ from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.transaction import Transaction, Writer
-from pyhudi.write.encoding import file_encoding, full_file_bytes, parquet_encoding
+from pyhudi.write.encoding import (
+    bloom_parameters,
+    file_encoding,
+    full_file_bytes,
+    parquet_encoding,
+)
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sizing import CommitTotals, average_record_size
 
@@ -151,7 +155,7 @@ class Work:
             schema=target.schema,
             avro_schema=target.avro_schema_with_meta,
             encoding=file_encoding(config, kind),
-            bloom=None if target.virtual_keys else _bloom_parameters(config.bloom),
+            bloom=None if target.virtual_keys else bloom_parameters(config.bloom),
             max_file_size_bytes=full_file_bytes(config, kind),
             rule=target.rule,
             combine_batch=config.combines_batch,
@@ -258,15 +262,6 @@ def note_files(stage: Stage, stats: Sequence[WriteStat]) -> None:
     }
     for name, total in milliseconds.items():
         stage.details[f"{name}_task_seconds"] = round(total / 1000, 3)
-
-
-def _bloom_parameters(config: BloomConfig) -> BloomParameters:
-    return BloomParameters(
-        num_entries=config.num_entries,
-        fpp=config.fpp,
-        max_entries=config.max_entries,
-        type=config.type,
-    )
 
 
 def prepare(

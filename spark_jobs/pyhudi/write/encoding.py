@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.open import FileEncoding
 from pyhudi.basefile.orc import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.write import WriteConfig
+from pyhudi.config.write import BloomConfig, WriteConfig
 
 # Hudi's default for a row group, 120 MB of encoded pages, would be far more rows in memory.
 _MOST_ROW_GROUP_BYTES = ParquetWriteOptions().row_group_bytes
@@ -30,6 +31,16 @@ def parquet_encoding(config: WriteConfig) -> ParquetWriteOptions:
         row_group_bytes=min(config.parquet.row_group_size, _MOST_ROW_GROUP_BYTES),
         page_bytes=config.parquet.page_size,
         dictionary=config.parquet.dictionary,
+    )
+
+
+def bloom_parameters(config: BloomConfig) -> BloomParameters:
+    """The bloom filters of new base files."""
+    return BloomParameters(
+        num_entries=config.num_entries,
+        fpp=config.fpp,
+        max_entries=config.max_entries,
+        type=config.type,
     )
 
 

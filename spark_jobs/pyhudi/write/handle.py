@@ -114,14 +114,23 @@ class BaseFileHandle:
 
         Shapes: the table's schema, meta columns included.
         """
+        self.write_stored(rows, has_stored_keys=True)
+        self.counts.kept += rows.num_rows
+
+    def write_stored(self, rows: pa.Table, *, has_stored_keys: bool) -> None:
+        """Write rows that have their meta columns; only their file name is renewed.
+
+        ``has_stored_keys`` says that their keys are in the previous version. Nothing is counted.
+
+        Shapes: the table's schema, meta columns included.
+        """
         if self._job.has_meta_columns:
             position = rows.schema.get_field_index(FILE_NAME)
             rows = rows.set_column(position, FILE_NAME, constant(self.name, rows.num_rows))
         else:
             # Source: HoodieAvroFileWriter.writeAvro without meta fields, Hudi 1.1.
             rows = self._with_meta_columns(rows)
-        self._writer.write(rows, is_kept=True)
-        self.counts.kept += rows.num_rows
+        self._writer.write(rows, is_kept=has_stored_keys)
 
     def write_new(self, rows: pa.Table, *, has_stored_keys: bool = False) -> None:
         """Write rows of this instant with meta columns of their own.

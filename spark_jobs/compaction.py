@@ -1,0 +1,15 @@
+"""Plan, run or take back a compaction of a merge-on-read table; ``--help`` lists the flags.
+
+Runs with ``spark-submit`` or plain ``python``, from a checkout and from the installed wheel.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyhudi.jobs import CompactionRequest
+from pyhudi.spark.compaction import run_compaction
+from pyhudi.spark.job import run_job
+
+if __name__ == "__main__":
+    sys.exit(run_job(sys.argv[1:], CompactionRequest, run_compaction))

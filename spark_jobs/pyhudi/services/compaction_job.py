@@ -1,0 +1,104 @@
+"""What the tasks of a compaction must know of their table, and what its commit says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.read import ReadConfig
+from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.versions import TableVersion
+from pyhudi.config.write import WriteConfig
+from pyhudi.errors import InvariantError, UnsupportedError
+from pyhudi.read.merge_plan import plan_merge
+from pyhudi.schema.avro import AvroSchema, dumps
+from pyhudi.schema.metafields import with_meta_avro
+from pyhudi.table.keying import without_columns
+from pyhudi.table.log_merge import LogMerge
+from pyhudi.table.table import Table
+from pyhudi.write.encoding import bloom_parameters, file_encoding, full_file_bytes
+from pyhudi.write.job import WriteJob
+
+_FORMATS = frozenset(each.value for each in BaseFileFormat)
+
+
+def check_compactable(config: TableConfig, path: str) -> None:
+    """Refuse a table that has no log files, or whose log files cannot be compacted.
+
+    Raises:
+        UnsupportedError: says why.
+    """
+    refusals = (
+        (config.table_type is not TableType.MERGE_ON_READ, "is COPY_ON_WRITE: it has no log files"),
+        (config.version is not TableVersion.SIX, f"has table version {config.version.value}"),
+        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
+        (config.cdc_enabled, "keeps change data"),
+        (config.bootstrap_base_path is not None, "was bootstrapped"),
+    )
+    for applies, what in refusals:
+        if applies:
+            raise UnsupportedError(
+                f"the table {config.name} at {path} {what}, and cannot be compacted; version 6 "
+                "merge-on-read tables can"
+            )
+
+
+def compaction_merge(table: Table, instant: str, config: WriteConfig) -> LogMerge:
+    """How a compaction merges log files: by the table's rule, up to its own instant.
+
+    Raises:
+        UnsupportedError: records are merged by a rule that is not followed here.
+        OptionError: they are merged by a Python class that the options do not name.
+    """
+    query = ReadConfig.of(custom_merger=config.merging.custom_merger)
+    merge = plan_merge(table, table.schema(), query, as_of=None)
+    return replace(merge, as_of=instant, memory=config.compaction.memory)
+
+
+def compaction_job(table: Table, instant: str, config: WriteConfig, merge: LogMerge) -> WriteJob:
+    """A compaction as its tasks see it, in the table's schema."""
+    kind = BaseFileFormat(table.config.base_file_format)
+    dropped = table.config.partition_fields if table.config.drop_partition_columns else ()
+    schema = without_columns(table.schema(), dropped)
+    own = _avro_schema(table)
+    stored = {**own, "fields": [field for field in own["fields"] if field["name"] not in dropped]}
+    return WriteJob(
+        storage=table.storage,
+        instant=instant,
+        schema=schema,
+        avro_schema=with_meta_avro(stored),
+        encoding=file_encoding(config, kind),
+        bloom=bloom_parameters(config.bloom) if merge.virtual_keys is None else None,
+        max_file_size_bytes=full_file_bytes(config, kind),
+        rule=merge.rule,
+        combine_batch=False,
+        virtual_keys=merge.virtual_keys,
+    )
+
+
+def compaction_metadata(
+    table: Table, stats: Iterable[WriteStat], extra: Mapping[str, str]
+) -> CommitMetadata:
+    """What the completed instant of a compaction says.
+
+    Source: RunCompactionActionExecutor.execute, Hudi 0.15 and 1.1.
+    """
+    by_partition: dict[str, list[WriteStat]] = defaultdict(list)
+    for stat in sorted(stats, key=lambda stat: stat.path or ""):
+        by_partition[stat.partition_path or ""].append(stat)
+    return CommitMetadata(
+        partition_to_write_stats={path: tuple(found) for path, found in by_partition.items()},
+        compacted=True,
+        extra_metadata={**extra, "schema": dumps(_avro_schema(table))},
+        operation_type="COMPACT",
+    )
+
+
+def _avro_schema(table: Table) -> AvroSchema:
+    found = table.avro_schema()
+    if found is None:
+        raise InvariantError(f"{table.storage.uri} has log files and no schema")
+    return found

@@ -1,0 +1,319 @@
+"""Compaction from request to result: plan it, run it over tasks, or take the plan back."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.known import check_known
+from pyhudi.config.table import TableType
+from pyhudi.config.write import WriteConfig
+from pyhudi.errors import HudiError
+from pyhudi.filegroup.slices import FileSlice
+from pyhudi.jobs import COMPACTION, CompactionRequest, JobResult, Status
+from pyhudi.services.compaction import (
+    CompactionRun,
+    CompactionWork,
+    find_compaction,
+    schedule,
+    unschedule,
+)
+from pyhudi.services.compaction_job import (
+    check_compactable,
+    compaction_job,
+    compaction_merge,
+    compaction_metadata,
+)
+from pyhudi.services.rollback import roll_back
+from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
+from pyhudi.spark.batch.pieces import this_task
+from pyhudi.spark.failures import explained
+from pyhudi.spark.stopwatch import Stopwatch
+from pyhudi.spark.work import METRICS, Work, note_files
+from pyhudi.spark.writing import STAT_SCHEMA, stat_batch, stats_of
+from pyhudi.table.landed import STAMP, find_landed
+from pyhudi.table.log_merge import LogMerge
+from pyhudi.table.metadata_table import disable
+from pyhudi.table.pending import pending_plans
+from pyhudi.table.result import job_result
+from pyhudi.table.table import Table, open_table
+from pyhudi.timeline import active
+from pyhudi.timeline.clock import SystemClock
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.transaction import Writer
+from pyhudi.write.compact import compact_slice
+from pyhudi.write.encoding import full_file_bytes
+from pyhudi.write.job import WriteJob
+from pyhudi.write.sharing import share_tasks
+
+# Slices share a task as long as neither their base files nor their log files are much.
+_TASK_BASE_BYTES = 32 << 20
+_TASK_LOG_BYTES = 8 << 20
+
+_log = logging.getLogger(__name__)
+
+
+def compact(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    *,
+    mode: str = "schedule_and_execute",
+    instant: str | None = None,
+    options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> JobResult:
+    """Compact the log files of a merge-on-read table into new base files.
+
+    ``mode`` is ``schedule``, ``execute``, ``schedule_and_execute`` or ``unschedule``; ``instant``
+    names the compaction to execute or unschedule, else the oldest pending one is executed.
+    ``options`` are Hudi's own (``hoodie.compaction.strategy`` …). Whether a compaction is due is
+    decided as after a write, by default after 5 delta commits.
+
+    Raises:
+        RequestError: options and table do not fit, or there is no such compaction.
+        ConflictError: another job runs the compaction, or a writer is at work while it is planned.
+        PlatformError: disk, network or Spark failed; a compaction that was planned stays planned.
+    Guarantees: readers see every row once before, meanwhile and afterwards.
+    """
+    request = CompactionRequest(
+        base_path=os.fspath(path),
+        mode=mode,
+        instant=instant,
+        hoodie_conf=options or {},
+        storage_options=storage_options or {},
+    )
+    return run_compaction(spark, request)
+
+
+def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult:
+    """Carry out the request of the job ``compaction.py``."""
+    request.check()
+    options = request.options()
+    with explained():
+        check_known(options)
+        service = _service(
+            spark,
+            request.base_path,
+            WriteConfig.from_options(options),
+            request.storage_options,
+            request.commit_metadata,
+        )
+        match request.mode:
+            case "unschedule":
+                return service.unschedule(request.instant or "")
+            case "execute":
+                return service.execute(request.instant or service.oldest_pending())
+            case "schedule":
+                return service.schedule()
+            case _:
+                return service.schedule_and_execute()
+
+
+def compact_after(work: Work, result: JobResult) -> None:
+    """Plan and run compactions after a write, as its options ask for.
+
+    Those that are pending are run first. The write stands whatever becomes of them.
+
+    Source: BaseHoodieTableServiceClient.runTableServicesInline, Hudi 0.15 and 1.1.
+    """
+    config = work.config.compaction
+    is_asked = config.is_inline or config.is_scheduled_inline
+    is_logged = work.target.config.table_type is TableType.MERGE_ON_READ
+    session = SparkSession.getActiveSession()
+    if not is_asked or not is_logged or result.status != "committed" or session is None:
+        return
+    try:
+        with explained(), work.watch.stage("compact"):
+            service = _service(session, work.target.path, work.config, work.storage_options, {})
+            if config.is_inline:
+                while pending := service.oldest_pending():
+                    service.execute(pending)
+                service.schedule_and_execute()
+            elif service.oldest_pending() is None:
+                service.schedule()
+    except HudiError as failure:
+        _log.warning("%s: the write is committed, but not compacted: %s", result.table, failure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Service:
+    """The compactions of one table. ``extra`` goes into plans and commits."""
+
+    spark: SparkSession
+    path: str
+    config: WriteConfig
+    storage_options: Mapping[str, str] | None
+    extra: Mapping[str, str]
+    watch: Stopwatch
+
+    def schedule(self) -> JobResult:
+        table = self._open()
+        found = self._planned_before(table)
+        if found is None:
+            kind = BaseFileFormat(table.config.base_file_format)
+            with self.watch.stage("plan"):
+                found = schedule(
+                    self._writer(table),
+                    self.config.compaction,
+                    full_file_bytes=full_file_bytes(self.config, kind),
+                    extra=self.extra,
+                )
+        return self._result("nothing_to_do" if found is None else "scheduled", found)
+
+    def schedule_and_execute(self) -> JobResult:
+        key, table = self.extra.get(STAMP), self._open()
+        version = table.config.version
+        landed = None if not key else find_landed(table.storage, version, table.timeline, key)
+        if landed is not None:
+            return self._result("already_committed", landed.instant, landed.stats)
+        planned = self.schedule()
+        return planned if planned.instant is None else self.execute(planned.instant)
+
+    def execute(self, instant: str | None) -> JobResult:
+        table = self._open()
+        if instant is None:
+            return self._result("nothing_to_do", None)
+        found = find_compaction(table.timeline, instant)
+        if found is not None and found.is_completed:
+            return self._result("already_committed", instant, _stats_at(table, found))
+        if found is not None and table.config.metadata_partitions:
+            disable(table.storage, table.config)
+        run = CompactionRun(self._writer(table), instant)
+        with run as work:
+            merge = compaction_merge(work.table, instant, self.config)
+            job = compaction_job(work.table, instant, self.config, merge)
+            with self.watch.stage("write") as noted:
+                stats = _write(self.spark, job, merge, work)
+                note_files(noted, stats)
+            with self.watch.stage("commit"):
+                paths = frozenset(stat.path for stat in stats if stat.path)
+                extra = {**self.extra, METRICS: json.dumps(self.watch.stages())}
+                run.complete(compaction_metadata(work.table, stats, extra).to_bytes(), paths)
+        return self._result("committed", instant, tuple(stats))
+
+    def unschedule(self, instant: str) -> JobResult:
+        unschedule(self._writer(self._open()), instant)
+        return self._result("unscheduled", instant)
+
+    def oldest_pending(self) -> str | None:
+        """The instant of the oldest compaction that is planned and not done."""
+        pending = self._open().timeline.pending()
+        return next((each.time for each in pending if each.action is Action.COMPACTION), None)
+
+    def _open(self) -> Table:
+        return open_table(self.path, self.storage_options)
+
+    def _planned_before(self, table: Table) -> str | None:
+        """The plan that an earlier try of this request made."""
+        key = self.extra.get(STAMP)
+        plans = pending_plans(table.storage, table.config.version, table.timeline)
+        found = (each.time for each, plan in plans if plan.extra_metadata.get(STAMP) == key)
+        return None if not key else next(found, None)
+
+    def _writer(self, table: Table) -> Writer:
+        clock = SystemClock()
+        return Writer(
+            storage=table.storage,
+            config=table.config,
+            clock=clock,
+            heartbeat=self.config.heartbeat,
+            undo=partial(roll_back, table.storage, table.config, clock),
+        )
+
+    def _result(
+        self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()
+    ) -> JobResult:
+        table = self._open()
+        return job_result(
+            status,
+            operation=COMPACTION,
+            table=table.config.name,
+            base_path=self.path,
+            instant=instant,
+            completion_time=None if instant is None else table.completion_time(instant),
+            stats=stats,
+            seconds=self.watch.seconds(),
+            stages=self.watch.stages(),
+        )
+
+
+def _service(
+    spark: SparkSession,
+    path: str,
+    config: WriteConfig,
+    storage_options: Mapping[str, str] | None,
+    commit_metadata: Mapping[str, str],
+) -> _Service:
+    table = open_table(path, storage_options)
+    check_compactable(table.config, path)
+    extra = {**config.commit_metadata, **commit_metadata}
+    if config.idempotency_key:
+        extra[STAMP] = config.idempotency_key
+    return _Service(
+        spark=spark,
+        path=path,
+        config=config,
+        storage_options=storage_options,
+        extra=extra,
+        watch=Stopwatch(table.config.name),
+    )
+
+
+def _stats_at(table: Table, completed: Instant) -> tuple[WriteStat, ...]:
+    done = Instant(time=completed.time, action=Action.COMMIT, state=State.COMPLETED)
+    data = active.read_state(table.storage, table.config.version, done)
+    return tuple(CommitMetadata.from_bytes(data, where=completed.time).write_stats)
+
+
+def _write(
+    spark: SparkSession, job: WriteJob, merge: LogMerge, work: CompactionWork
+) -> list[WriteStat]:
+    """Write the base file of every slice, and give the statistics of those that count."""
+    tasks = _tasks(work.slices, spark.sparkContext.defaultParallelism)
+    if not tasks:
+        return []
+    numbers = spark.range(0, len(tasks), 1, len(tasks))
+    return stats_of(map_in_arrow(numbers, _compact(tasks, job, merge, work.run), STAT_SCHEMA))
+
+
+def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileSlice, ...], ...]:
+    """Which slices one task compacts after another, the largest tasks first."""
+    sizes = [
+        (
+            0 if each.base_file is None else each.base_file.size_bytes,
+            sum(log.size_bytes for log in each.log_files),
+        )
+        for each in slices
+    ]
+    bounds = (
+        min(_TASK_BASE_BYTES, sum(base for base, _ in sizes) // (parallelism * 4)),
+        min(_TASK_LOG_BYTES, sum(logs for _, logs in sizes) // (parallelism * 4)),
+    )
+    tasks = share_tasks(sizes, bounds=bounds)
+    # Spark starts tasks in their order; with a large one last, all other cores would wait for it.
+    ordered = sorted(tasks, key=lambda task: sum(sum(sizes[n]) for n in task), reverse=True)
+    return tuple(tuple(slices[number] for number in task) for task in ordered)
+
+
+def _compact(
+    tasks: tuple[tuple[FileSlice, ...], ...], job: WriteJob, merge: LogMerge, number_of_run: int
+) -> BatchFunction:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                task = replace(this_task(), stage_id=number_of_run)
+                for found in tasks[number]:
+                    stat = compact_slice(job, task, found, merge)
+                    if stat is not None:
+                        yield stat_batch([stat])
+
+    return run

@@ -1,0 +1,118 @@
+"""Compaction from a DAG: the command, the plan's instant, and plans to map over."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_pyhudi.bundle import job_script
+from airflow_provider_pyhudi.exceptions import PyhudiRequestError
+from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.operators.compaction import PyhudiCompactionOperator
+from airflow_provider_pyhudi.stamp import idempotency_key
+from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from pyhudi.actions.compaction import CompactionPlan
+from pyhudi.jobs import CompactionRequest, JobResult
+from tests.support.airflow import task_context, timeline_folder
+from tests.support.golden import golden_copy, golden_table
+
+PLANNED = "20261121104850556"
+SCHEDULED = JobResult(
+    status="scheduled",
+    operation="compact",
+    table="flights",
+    base_path="/data/flights",
+    instant=PLANNED,
+)
+
+
+def make(**settings: Any) -> PyhudiCompactionOperator:
+    given: dict[str, Any] = {"task_id": "compact", "base_path": "/data/flights"}
+    with DAG("flights", start_date=datetime(2013, 1, 1, tzinfo=timezone.utc)):
+        return PyhudiCompactionOperator(**(given | settings))
+
+
+@pytest.fixture
+def submissions(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Commands that would have run; each ends with the same result."""
+    found: list[list[str]] = []
+
+    def submit(hook: PyhudiSparkSubmitHook, application: str = "", **_: Any) -> None:
+        found.append(hook._build_spark_submit_command(application))
+        path = CompactionRequest.from_args(hook._application_args or []).result_path
+        if path:
+            Path(path).write_text(SCHEDULED.to_json(), encoding="utf-8")
+
+    monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", submit)
+    return found
+
+
+def test_the_job_gets_the_arguments(
+    submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_: None)
+    task = make(
+        mode="schedule",
+        strategy="UnBoundedCompactionStrategy",
+        max_delta_commits=3,
+        hoodie_conf={"hoodie.compaction.target.io": 100},
+    )
+    context = task_context(task)
+    assert task.execute(context)["instant"] == PLANNED
+    (command,) = submissions
+    script = command.index(job_script("compaction"))
+    request = CompactionRequest.from_args(command[script + 1 :])
+    assert (request.mode, request.max_delta_commits) == ("schedule", "3")
+    assert request.idempotency_key == idempotency_key(context)
+    assert request.commit_metadata["airflow.task_id"] == "compact"
+    assert request.options()["hoodie.compaction.target.io"] == "100"
+
+
+def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
+    submissions: list[list[str]],
+) -> None:
+    task = make(mode="plan")
+    with pytest.raises(PyhudiRequestError, match="schedule_and_execute"):
+        task.execute(task_context(task))
+    assert submissions == []
+
+
+def test_a_retry_whose_plan_was_made_submits_nothing(
+    submissions: list[list[str]], tmp_path: Path
+) -> None:
+    path = golden_copy("v6_mor_pending_compaction", tmp_path)
+    task = make(base_path=str(path), mode="schedule")
+    context = task_context(task)
+    planned = path / ".hoodie" / f"{PLANNED}.compaction.requested"
+    plan = CompactionPlan.from_bytes(planned.read_bytes())
+    stamped = CompactionPlan(
+        operations=plan.operations,
+        extra_metadata={"pyhudi.idempotency.key": idempotency_key(context)},
+    )
+    planned.write_bytes(stamped.to_bytes())
+    returned = task.execute(context)
+    assert (returned["status"], returned["instant"]) == ("scheduled", PLANNED)
+    assert submissions == []
+
+
+def test_pending_plans_are_listed_for_mapping() -> None:
+    hook = PyhudiHook()
+    path = str(golden_table("v6_mor_pending_compaction"))
+    assert hook.pending_compactions(path) == [PLANNED]
+
+
+def test_a_table_without_plans_has_none(tmp_path: Path) -> None:
+    path = timeline_folder(tmp_path, "20260101000000000.deltacommit")
+    assert PyhudiHook().pending_compactions(path) == []
+
+
+def test_tasks_can_be_mapped_over_plans() -> None:
+    with DAG("flights", start_date=datetime(2013, 1, 1, tzinfo=timezone.utc)):
+        mapped = PyhudiCompactionOperator.partial(
+            task_id="compact", base_path="/data/flights", mode="execute"
+        ).expand(instant=[PLANNED])
+    assert mapped.operator_class is PyhudiCompactionOperator

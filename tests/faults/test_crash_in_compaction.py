@@ -1,0 +1,368 @@
+"""A compaction that fails, or dies, at any of its calls, and readers and writers between them."""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import pytest
+
+from pyhudi.errors import ConflictError, HudiError, RequestError
+from pyhudi.services import compaction
+from pyhudi.services.compaction import unschedule
+from pyhudi.services.rollback import recover
+from pyhudi.storage.storage import Storage
+from pyhudi.table.table import load_table
+from pyhudi.timeline.clock import FakeClock
+from pyhudi.timeline.instant import Action
+from pyhudi.transaction import transaction
+from pyhudi.transaction.transaction import Transaction
+from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
+from tests.support.golden import expected_rows
+from tests.support.memory import MemoryStorage
+from tests.support.plain_compaction import (
+    NOW_MS,
+    delete_key,
+    delta_commit,
+    execute,
+    golden_in_memory,
+    leftovers,
+    plan,
+    read_texts,
+    run_pending,
+    values,
+    writer_on,
+)
+from tests.support.plain_write import outcome
+from tests.support.schedule import TurnStorage, run_in_turns
+
+T = TypeVar("T")
+TABLE = "v6_mor_pending_compaction"
+PLANNED = "20261121104850556"
+ROWS = values(expected_rows(TABLE))
+KEY = "k0002"
+LEFT = [row for row in ROWS if f'"_hoodie_record_key":"{KEY}"' not in row]
+"""The rows once a writer has deleted that key."""
+STOPPING = [kind for kind in Fault if kind is not Fault.NONE]
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threads take turns by call; a pause between two calls only makes the tests slow."""
+    monkeypatch.setattr(transaction.time, "sleep", lambda _: None)
+
+
+@pytest.fixture(autouse=True)
+def no_garbage() -> Iterator[None]:
+    """Arrow tells of files that could not be closed, in Python, whenever they are collected.
+
+    In the midst of a compilation that would break it (CPython 3.11).
+    """
+    yield
+    gc.collect()
+
+
+def random_orders(count: int, calls: int) -> Iterator[list[int]]:
+    """Orders of the calls of two, by turns of one call up to ten."""
+    chooser = random.Random(11)
+    for number in range(count):
+        burst = 1 + number % 10
+        yield [who for _ in range(calls // burst) for who in [chooser.randrange(2)] * burst]
+
+
+def clock_at(now_ms: int = NOW_MS) -> FakeClock:
+    return FakeClock(now_ms, step_ms=1)
+
+
+@pytest.fixture(scope="module")
+def planned() -> MemoryStorage:
+    """Hudi's plan, with log files on top."""
+    return golden_in_memory(TABLE)
+
+
+@pytest.fixture(scope="module")
+def logged(planned: MemoryStorage) -> MemoryStorage:
+    """Log files, and no plan."""
+    storage = planned.copy()
+    execute(storage, clock_at(), PLANNED)
+    return storage
+
+
+def run(storage: Storage) -> None:
+    execute(storage, clock_at(), PLANNED)
+
+
+def plan_and_run(storage: Storage) -> None:
+    clock = clock_at()
+    found = plan(storage, clock)
+    assert found
+    execute(storage, clock, found)
+
+
+def calls_of(act: Callable[[Storage], object], storage: MemoryStorage) -> int:
+    faults = Faults()
+    act(FaultyStorage(storage.copy(), faults))
+    return faults.calls
+
+
+@pytest.mark.parametrize("kind", STOPPING)
+def test_a_run_that_stops_anywhere_is_done_by_the_next(planned: MemoryStorage, kind: Fault) -> None:
+    total = calls_of(run, planned)
+    assert total > 30
+    for at in steps_of(total, kind):
+        check_stopped(planned.copy(), run, kind, at)
+
+
+@pytest.mark.parametrize("kind", STOPPING)
+def test_a_plan_that_stops_anywhere_is_there_or_not(logged: MemoryStorage, kind: Fault) -> None:
+    total = calls_of(plan_and_run, logged)
+    assert total > 50
+    for at in steps_of(total, kind):
+        check_stopped(logged.copy(), plan_and_run, kind, at)
+
+
+def steps_of(total: int, kind: Fault) -> range:
+    """Every call for a death, some of them for what is alike from call to call."""
+    return range(1, total + 1, 1 if kind is Fault.DEATH else 3)
+
+
+def check_stopped(
+    storage: MemoryStorage, act: Callable[[Storage], object], kind: Fault, at: int
+) -> None:
+    raised = outcome(lambda: act(FaultyStorage(storage, Faults(kind, at))))
+    what = f"{kind.name} at call {at}: {raised!r}"
+    assert raised is None or isinstance(raised, (HudiError, Killed, OSError)), what
+    assert values(read_texts(storage)) == ROWS, what
+    bury(storage)  # the process ends in any case
+    clock = clock_at(NOW_MS + 10_000)
+    recover(writer_on(storage, clock))
+    assert values(read_texts(storage)) == ROWS, what
+    run_pending(storage, clock)
+    recover(writer_on(storage, clock))
+    assert leftovers(storage) == [], what
+    assert values(read_texts(storage)) == ROWS, what
+    plan(storage, clock)
+    run_pending(storage, clock)
+    assert values(read_texts(storage, query_type="read_optimized")) == ROWS, what
+
+
+def test_a_run_that_dies_twice_is_done_by_the_third(planned: MemoryStorage) -> None:
+    total = calls_of(run, planned)
+    for first in range(total // 3, total, 9):
+        once = planned.copy()
+        outcome(lambda at=first, storage=once: run(FaultyStorage(storage, Faults(Fault.DEATH, at))))
+        bury(once)
+        for second in range(1, total + 20, 11):
+            storage = once.copy()
+            faults = Faults(Fault.DEATH, second)
+            outcome(lambda faults=faults, storage=storage: run(FaultyStorage(storage, faults)))
+            bury(storage)
+            assert values(read_texts(storage)) == ROWS, (first, second)
+            run_pending(storage, clock_at(NOW_MS + 10_000))
+            recover(writer_on(storage, clock_at(NOW_MS + 20_000)))
+            assert leftovers(storage) == [], (first, second)
+            assert values(read_texts(storage)) == ROWS, (first, second)
+
+
+@dataclass
+class Visited(FaultyStorage):
+    """A Storage that lets someone in before each call."""
+
+    inner: MemoryStorage
+    visit: Callable[[int], None]
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.faults = Faults()
+        self.is_visited = False
+
+    def _enter(self) -> None:
+        if not self.is_visited:
+            self.is_visited = True
+            self.calls += 1
+            self.visit(self.calls)
+            self.is_visited = False
+
+    def _read(self, call: Callable[[], T]) -> T:
+        self._enter()
+        return call()
+
+    def _write(self, call: Callable[[], T]) -> T:
+        self._enter()
+        return call()
+
+
+@pytest.mark.parametrize("act", [run, plan_and_run])
+def test_a_reader_between_any_two_calls_sees_every_row_once(
+    planned: MemoryStorage, logged: MemoryStorage, act: Callable[[Storage], object]
+) -> None:
+    storage = (planned if act is run else logged).copy()
+
+    def visit(call: int) -> None:
+        assert values(read_texts(storage)) == ROWS, call
+
+    visited = Visited(storage, visit)
+    act(visited)
+    assert visited.calls > 30
+    visit(visited.calls + 1)
+
+
+def test_a_reader_that_began_before_the_commit_reads_on(planned: MemoryStorage) -> None:
+    """What it lists may be of any later moment."""
+    storage = planned.copy()
+    before = load_table(storage)
+    execute(storage, clock_at(), PLANNED)
+    assert {each.base_instant for each in before.latest_slices() if each.log_files} < {
+        each.base_instant for each in load_table(planned).latest_slices()
+    }
+
+
+def test_a_writer_between_any_two_calls_of_a_run_loses_nothing(planned: MemoryStorage) -> None:
+    """Its log file lies on top of the compaction, whether that has begun, ended or neither."""
+    total = calls_of(run, planned)
+    for at in range(1, total + 2, 2):
+        storage, clock = planned.copy(), clock_at(NOW_MS + 10_000)
+
+        def visit(call: int, at: int = at, storage: MemoryStorage = storage) -> None:
+            if call == at:
+                delete_key(storage, KEY, "20270115090000000")
+                assert values(read_texts(storage)) == ROWS, at
+                delta_commit(storage, "20270115090000000")
+                assert values(read_texts(storage)) == LEFT, at
+
+        visited = Visited(storage, visit)
+        run(visited)
+        if at > visited.calls:
+            visit(at)
+        assert values(read_texts(storage)) == LEFT, at
+        assert plan(storage, clock), at
+        run_pending(storage, clock)
+        assert values(read_texts(storage, query_type="read_optimized")) == LEFT, at
+
+
+def test_a_writer_and_a_plan_that_begin_at_once_lose_nothing(logged: MemoryStorage) -> None:
+    """Whatever the order of their calls: the plan has the log file, or it lies on the plan."""
+    fates = set()
+    for number, order in enumerate(random_orders(60, 80)):
+        storage = logged.copy()
+
+        def write(own: TurnStorage) -> None:
+            writer = writer_on(own, clock_at(NOW_MS + 5))
+            with Transaction(writer, Action.DELTA_COMMIT) as begun:
+                delete_key(own, KEY, begun.instant)
+                begun.start(b"")
+                begun.complete(b"", frozenset())
+
+        raised = run_in_turns(storage, order, write, lambda own: plan(own, clock_at()))
+        assert all(each is None or isinstance(each, ConflictError) for each in raised), raised
+        wanted = LEFT if raised[0] is None else ROWS
+        fates.add(tuple(each is None for each in raised))
+        assert values(read_texts(storage)) == wanted, number
+        run_pending(storage, clock_at(NOW_MS + 10_000))
+        assert values(read_texts(storage)) == wanted, number
+    assert (True, False) in fates or (False, True) in fates
+
+
+def test_of_two_that_run_one_plan_one_goes_on(planned: MemoryStorage) -> None:
+    for number, order in enumerate(random_orders(40, 120)):
+        storage = planned.copy()
+        raised = run_in_turns(storage, order, run, run)
+        refused = [each for each in raised if each is not None]
+        assert len(refused) == 1, (number, raised)
+        assert isinstance(refused[0], ConflictError), (number, raised)
+        assert values(read_texts(storage)) == ROWS, number
+        assert leftovers(storage) == [], number
+
+
+def test_of_two_that_find_a_dead_run_one_goes_on(planned: MemoryStorage) -> None:
+    dead = planned.copy()
+    at = calls_of(run, planned) - 12
+    outcome(lambda: run(FaultyStorage(dead, Faults(Fault.DEATH, at))))
+    bury(dead)
+    for number, order in enumerate(random_orders(40, 200)):
+        storage = dead.copy()
+        raised = run_in_turns(storage, order, run, run)
+        assert all(each is None or isinstance(each, ConflictError) for each in raised), raised
+        assert values(read_texts(storage)) == ROWS, number
+        if None not in raised:  # both stepped back
+            run(storage)
+        recover(writer_on(storage, clock_at(NOW_MS + 20_000)))
+        assert leftovers(storage) == [], number
+        assert values(read_texts(storage)) == ROWS, number
+
+
+def test_a_run_that_was_taken_for_dead_cannot_commit(planned: MemoryStorage) -> None:
+    """It wakes before its commit, when another has taken the plan over and is still at work."""
+    whole = Visited(planned.copy(), lambda _: None)
+    run(whole)
+    for at in range(whole.calls - 14, whole.calls + 1):
+        storage, others = planned.copy(), list[BaseException | None]()
+
+        def visit(
+            call: int,
+            at: int = at,
+            storage: MemoryStorage = storage,
+            others: list[BaseException | None] = others,
+        ) -> None:
+            if call == at:
+                bury(storage)
+                others.append(outcome(partial(execute, storage, clock_at(NOW_MS + 500), PLANNED)))
+
+        raised = outcome(partial(run, Visited(storage, visit)))
+        assert values(read_texts(storage)) == ROWS, (at, raised, others)
+        assert (raised is None) != (others[0] is None), (at, raised, others)
+
+
+def test_recovery_leaves_a_plan_and_a_live_run_alone(planned: MemoryStorage) -> None:
+    storage = planned.copy()
+
+    def visit(call: int) -> None:
+        recover(writer_on(storage, clock_at(NOW_MS + 10_000 + call)))
+
+    run(Visited(storage, visit))
+    assert values(read_texts(storage)) == ROWS
+    assert leftovers(storage) == []
+
+
+def test_nothing_is_planned_before_a_dead_write_is_undone(
+    logged: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To undo it later would delete log files that the plan names."""
+    storage = logged.copy()
+    storage.put(".hoodie/20270115075959000.deltacommit.requested", b"")
+    with monkeypatch.context() as patched:
+        patched.setattr(compaction, "recover", lambda _: ())
+        with pytest.raises(ConflictError, match="has just died"):
+            plan(storage, clock_at())
+    assert plan(storage, clock_at())
+    assert "pending deltacommit 20270115075959000" not in leftovers(storage)
+
+
+def test_a_plan_without_log_files_on_top_can_be_taken_back(logged: MemoryStorage) -> None:
+    storage, clock = logged.copy(), clock_at()
+    found = plan(storage, clock)
+    assert found
+    unschedule(writer_on(storage, clock), found)
+    assert leftovers(storage) == []
+    assert values(read_texts(storage)) == ROWS
+    assert plan(storage, clock)
+
+
+def test_a_plan_with_log_files_on_top_cannot(planned: MemoryStorage) -> None:
+    storage = planned.copy()
+    with pytest.raises(RequestError, match="log files were written on top"):
+        unschedule(writer_on(storage, clock_at()), PLANNED)
+    assert values(read_texts(storage)) == ROWS
+
+
+def test_what_runs_or_never_was_cannot_be_taken_back(planned: MemoryStorage) -> None:
+    storage = planned.copy()
+    with pytest.raises(RequestError, match="not planned"):
+        unschedule(writer_on(storage, clock_at()), "20270101000000000")
+    storage.put(f".hoodie/{PLANNED}.compaction.inflight", b"")
+    with pytest.raises(RequestError, match="inflight already"):
+        unschedule(writer_on(storage, clock_at()), PLANNED)

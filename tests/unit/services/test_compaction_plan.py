@@ -1,0 +1,200 @@
+"""When a compaction is due, and which slices it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pyhudi.config.compaction import CompactionConfig
+from pyhudi.errors import OptionError
+from pyhudi.filegroup.names import LogFileName, base_file_name
+from pyhudi.filegroup.slices import BaseFile, FileSlice, LogFile
+from pyhudi.services.compaction_plan import is_due, plan_compaction
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
+
+MB = 1 << 20
+AT = "20260131120000000"
+_OPTION = "hoodie.compaction."
+
+
+def made(partition: str, file_id: str, *log_mb: int, base_mb: int = 0) -> FileSlice:
+    """A slice with log files of these sizes."""
+    base = BaseFile.of(partition, base_file_name(file_id, "0-0-0", "1"), base_mb * MB)
+    logs = [
+        LogFile(
+            path=f"{partition}/{number}",
+            partition=partition,
+            name=LogFileName(file_id=file_id, base_instant="1", version=number, write_token="0"),
+            size_bytes=size * MB,
+        )
+        for number, size in enumerate(log_mb, 1)
+    ]
+    return FileSlice(
+        partition=partition,
+        file_id=file_id,
+        base_instant="1",
+        base_file=base if base_mb else None,
+        log_files=tuple(logs),
+    )
+
+
+def chosen(slices: Sequence[FileSlice], strategy: str = "", **options: Any) -> list[str]:
+    """The file ids of a plan, in its order."""
+    given = {f"{_OPTION}{key.replace('_', '.')}": str(value) for key, value in options.items()}
+    if strategy:
+        given[f"{_OPTION}strategy"] = f"{strategy}CompactionStrategy"
+    config = CompactionConfig.from_options(given)
+    plan = plan_compaction(slices, (), config, at=AT, full_file_bytes=100 * MB)
+    return [operation.file_id for operation in plan.operations]
+
+
+LOGGED = [
+    made("p", "small", 1, base_mb=10),
+    made("p", "none", base_mb=10),
+    made("q", "many", 1, 1, 1, base_mb=10),
+    made("q", "large", 9),
+]
+
+
+def test_the_largest_logs_come_first() -> None:
+    assert chosen(LOGGED) == ["large", "many", "small"]
+
+
+def test_small_logs_can_wait() -> None:
+    assert chosen(LOGGED, logfile_size_threshold=3 * MB) == ["large", "many"]
+
+
+def test_most_log_files_come_first() -> None:
+    assert chosen(LOGGED, "LogFileNumBased") == ["many", "small", "large"]
+    assert chosen(LOGGED, "LogFileNumBased", logfile_num_threshold=2) == ["many"]
+
+
+def test_a_bound_is_passed_once() -> None:
+    """A slice without base file is taken to become a full one: 9 MB are read, 100 written."""
+    assert chosen(LOGGED, target_io=109) == ["large"]
+    assert chosen(LOGGED, target_io=110) == ["large", "many"]
+    assert chosen(LOGGED, "BoundedIO", target_io=21) == ["small"]
+    assert chosen(LOGGED, "UnBounded", target_io=1) == ["small", "many", "large"]
+
+
+def test_partitions_are_chosen_by_a_pattern_found_in_them() -> None:
+    options = {"partition_path_regex": "^q"}
+    assert chosen(LOGGED, "PartitionRegexBased", **options) == ["many", "large"]
+
+
+DAYS = [
+    made("2026/01/01", "a", 5),
+    made("2026/01/20", "b", 1),
+    made("2026/01/30", "c", 3),
+    made("2026/02/10", "d", 2),
+]
+
+
+def test_the_newest_days_are_compacted() -> None:
+    assert chosen(DAYS, "DayBased", daybased_target_partitions=2) == ["d", "c"]
+    options = {"daybased_target_partitions": 3, "target_io": 102}
+    assert chosen(DAYS, "DayBasedAndBoundedIO", **options) == ["c"]
+
+
+def test_days_are_told_from_today() -> None:
+    """Ten days before the 31st, and all that lies in the future; or those before."""
+    options = {"daybased_target_partitions": 10}
+    assert chosen(DAYS, "BoundedPartitionAware", **options) == ["d", "c"]
+    assert chosen(DAYS, "UnBoundedPartitionAware", **options) == ["a", "b"]
+
+
+def test_column_names_in_a_path_are_no_part_of_the_day() -> None:
+    hive = [made("year=2026/month=01/day=30", "x", 1)]
+    assert chosen(hive, "BoundedPartitionAware") == ["x"]
+
+
+def test_a_partition_that_is_no_day_is_refused() -> None:
+    with pytest.raises(OptionError, match="names no day"):
+        chosen(LOGGED, "DayBased")
+    with pytest.raises(OptionError, match="names no day"):
+        chosen([made("2026/13/01", "a", 1)], "DayBased")
+
+
+def test_strategies_follow_each_other() -> None:
+    both = "DayBasedCompactionStrategy,LogFileSizeBased"
+    options = {"daybased_target_partitions": 3}
+    assert chosen(DAYS, both, **options) == ["c", "d", "b"]
+
+
+def test_claimed_file_groups_are_left_alone() -> None:
+    config = CompactionConfig()
+    plan = plan_compaction(LOGGED, {("q", "large")}, config, at=AT, full_file_bytes=MB)
+    assert [operation.file_id for operation in plan.operations] == ["many", "small"]
+
+
+def test_an_operation_names_its_files_and_their_size() -> None:
+    config = CompactionConfig()
+    (_, found, _) = plan_compaction(LOGGED, (), config, at=AT, full_file_bytes=MB).operations
+    assert found.base_file == "many_0-0-0_1.parquet"
+    assert found.log_files == (".many_1.log.1_0", ".many_1.log.2_0", ".many_1.log.3_0")
+    assert found.metrics == {
+        "TOTAL_LOG_FILES": 3.0,
+        "TOTAL_IO_MB": 23.0,
+        "TOTAL_IO_READ_MB": 13.0,
+        "TOTAL_LOG_FILES_SIZE": 3.0 * MB,
+        "TOTAL_IO_WRITE_MB": 10.0,
+    }
+
+
+def timeline(*names: str) -> Timeline:
+    """Instants on the 31st by their hour, and what they are: d, c (committed) or p (planned)."""
+    kinds = {
+        "d": (Action.DELTA_COMMIT, State.COMPLETED),
+        "i": (Action.DELTA_COMMIT, State.INFLIGHT),
+        "c": (Action.COMMIT, State.COMPLETED),
+        "p": (Action.COMPACTION, State.REQUESTED),
+    }
+    return Timeline.of(
+        Instant(
+            time=f"20260131{name[1:]}0000000", action=kinds[name[0]][0], state=kinds[name[0]][1]
+        )
+        for name in names
+    )
+
+
+def due(instants: Timeline, trigger: str, *, commits: int = 2, seconds: int = 3600) -> bool:
+    options = {
+        "hoodie.compact.inline.trigger.strategy": trigger,
+        "hoodie.compact.inline.max.delta.commits": str(commits),
+        "hoodie.compact.inline.max.delta.seconds": str(seconds),
+    }
+    return is_due(instants, CompactionConfig.from_options(options), AT)
+
+
+def test_delta_commits_are_counted_from_the_last_compaction() -> None:
+    assert due(timeline("d01", "d02"), "NUM_COMMITS")
+    assert not due(timeline("d01", "i02"), "NUM_COMMITS")
+    assert not due(timeline("d01", "d02", "c03", "d04"), "NUM_COMMITS")
+    assert due(timeline("d01", "c03", "d04", "d05"), "NUM_COMMITS")
+
+
+def test_a_plan_that_is_pending_counts_where_it_is_asked_to() -> None:
+    planned = timeline("d01", "d02", "p03", "d04")
+    assert due(planned, "NUM_COMMITS")
+    assert not due(planned, "NUM_COMMITS_AFTER_LAST_REQUEST")
+    assert due(timeline("d01", "p03", "d04", "d05"), "NUM_COMMITS_AFTER_LAST_REQUEST")
+
+
+def test_time_runs_from_the_last_compaction_or_the_first_write() -> None:
+    assert due(timeline("d11"), "TIME_ELAPSED")
+    assert not due(timeline("d11"), "TIME_ELAPSED", seconds=3601)
+    assert not due(timeline("d01", "c11"), "TIME_ELAPSED", seconds=3601)
+
+
+def test_either_or_both_can_be_asked_for() -> None:
+    assert due(timeline("d01"), "NUM_OR_TIME")
+    assert due(timeline("d10", "d11"), "NUM_OR_TIME", seconds=10**6)
+    assert not due(timeline("d01"), "NUM_AND_TIME")
+    assert due(timeline("d01", "d02"), "NUM_AND_TIME")
+
+
+def test_a_table_without_delta_commits_is_never_due() -> None:
+    assert not due(timeline(), "TIME_ELAPSED")
