@@ -62,7 +62,7 @@ class TurnTakers:
         assert_same_rows(user_columns(ours.read(self.table)), self.model.rows())
 
     def check_the_past(self) -> None:
-        for instant in self.instants:
+        for instant in self.instants[1::3]:
             found = user_columns(ours.read(self.table, as_of=instant))
             by_hudi = user_columns(self.hudi.read(self.table, as_of=instant))
             assert_same_rows(found, by_hudi)
@@ -90,12 +90,15 @@ CASES = {
         {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "3"},
     ),
 }
+WITH_BOTH = ("every type", "commit time", "small files", "hashed")
 
 
 @pytest.fixture(params=CASES, ids=[name.replace(" ", "_") for name in CASES])
 def turns(
     request: pytest.FixtureRequest, hudi: RealHudi, spark: SparkSession, tmp_path: Path
 ) -> TurnTakers:
+    if hudi.version == "0.15.0" and request.param not in WITH_BOTH:
+        pytest.skip("releases read these alike")
     name, always = CASES[request.param]
     return TurnTakers(BY_NAME[name], tmp_path / "table", hudi, spark, always)
 

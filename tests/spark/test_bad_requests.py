@@ -217,7 +217,6 @@ WRONG_NEW = {
         RequestError,
         ["when", "id, part, ts, value"],
     ),
-    "merge on read": ({f"{_WRITE}table.type": "MERGE_ON_READ"}, RequestError, ["MERGE_ON_READ"]),
 }
 
 
@@ -264,7 +263,6 @@ def assert_refused(
 
 
 UNWRITABLE = {
-    "v6_mor_basic": "MERGE_ON_READ",
     # What the table goes by is recorded in it only in part.
     "v6_cow_timestamp_keygen": "timestamp.type",
     "v6_cow_custom_keygen_long": "city:SIMPLE",
