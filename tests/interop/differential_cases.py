@@ -108,6 +108,8 @@ class _Player:
         options = {}
         has_known = not self.shape.is_global and self.rng.random() < 0.3
         again = self._known(self.rng.randint(0, 3)) if has_known else []
+        # See known_differences.NOT_DRAWN.
+        again = [] if self.shape.keeps_logs else again
         rows = self._rows([*again, *self._new(self.rng.randint(1, 15))])
         if self.rng.random() < 0.3:
             options["hoodie.combine.before.insert"] = "true"

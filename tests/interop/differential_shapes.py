@@ -60,6 +60,11 @@ class Shape:
         return self.ordering is not None and not (is_by_commit and self.version == "0.15.0")
 
     @property
+    def keeps_logs(self) -> bool:
+        """Whether updates are appended to log files."""
+        return self.creation.get(f"{WRITE}table.type") == "MERGE_ON_READ"
+
+    @property
     def is_hive_style(self) -> bool:
         """Whether partition folders are named field=value."""
         return self.creation.get(f"{WRITE}hive_style_partitioning") == "true"
