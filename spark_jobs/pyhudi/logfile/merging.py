@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.config.merging import MergeLaw
-from pyhudi.logfile.key_places import KeyPlaces
 from pyhudi.logfile.records import KeysOf, LogRecords
 from pyhudi.logfile.row_file import BATCH_ROWS
+from pyhudi.merge.key_places import KeyPlaces
 from pyhudi.merge.ordering import Positions, ordering_columns, stored_is_newer
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.flags import Flags

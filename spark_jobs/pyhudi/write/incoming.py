@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi.merge.ordering import surviving_positions
 from pyhudi.schema.flags import Flags
@@ -40,11 +39,6 @@ class IncomingRows:
         is_delete = _deletes(rows, job)
         rows = rows.select(names)
         return cls(rows=rows, keys=rows.column(RECORD_KEY).combine_chunks(), is_delete=is_delete)
-
-    def positions_of(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array:
-        """For each of a stored file's keys its position here; null where there is none."""
-        found = pc.index_in(keys, value_set=self.keys)
-        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
 def _one_a_key(rows: pa.Table, job: WriteJob, *, is_lookup: bool) -> pa.Table:

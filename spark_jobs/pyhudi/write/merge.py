@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,16 @@ import pyarrow.compute as pc
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.stored_keys import keys_of, stored_keys
+from pyhudi.filegroup.stored_keys import keys_of
+from pyhudi.merge.key_places import KeyPlaces
+from pyhudi.merge.ordering import Positions
 from pyhudi.merge.rule import Merged
 from pyhudi.schema.evolution import reconcile
-from pyhudi.schema.flags import flags_of
 from pyhudi.write.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteJob
 
 BATCH_ROWS = 131_072
-# From here on hashing them for each batch costs more than reading a file's keys twice.
-_MANY_KEYS = 65_536
 
 
 def merge_file(
@@ -57,14 +56,15 @@ def merge_file(
             previous_bloom=reader.footer.bloom_filter(),
         )
         with handle:
-            meet = _meeting(job, reader, incoming, leaving)
+            places = KeyPlaces(incoming.keys)
             for old in _old_rows(job, reader):
                 if leaving is not None:
                     old = _without(job, old, leaving, handle)
                 if job.is_concatenating:
                     handle.write_kept(old)
                 else:
-                    _merge_batch(job, handle, old, incoming.rows, meet(old), seen)
+                    found = places.find(keys_of(old, job.virtual_keys))
+                    _merge_batch(job, handle, old, incoming.rows, found, seen)
             _write_inserts(handle, incoming, seen, job)
     return handle.stat
 
@@ -80,15 +80,13 @@ def _merge_batch(
     handle: BaseFileHandle,
     old: pa.Table,
     incoming: pa.Table,
-    found: pa.Array,
+    found: tuple[Positions, Positions],
     seen: npt.NDArray[np.bool_],
 ) -> None:
-    if found.null_count == len(found):
+    old_positions, positions = found
+    if not len(positions):
         handle.write_kept(old)
         return
-    is_hit = pc.is_valid(found)
-    old_positions = np.flatnonzero(flags_of(is_hit))
-    positions = found.drop_null().to_numpy().astype(np.int64)
     seen[positions] = True
     merged = _merged(job, old, old_positions, incoming.take(pa.array(positions)))
     replaced = np.zeros(old.num_rows, dtype=bool)
@@ -98,29 +96,6 @@ def _merge_batch(
     if merged.rows.num_rows:
         handle.write_new(merged.rows, has_stored_keys=True)
         handle.counts.updated += merged.rows.num_rows
-
-
-def _meeting(
-    job: WriteJob, reader: BaseFileReader, incoming: IncomingRows, leaving: pa.Array | None
-) -> Callable[[pa.Table], pa.Array]:
-    """For a batch of old rows, taken in order: the position of each key among the incoming ones.
-
-    Where those are many, the keys are read on their own and looked up in larger groups.
-    """
-    if len(incoming.keys) < _MANY_KEYS or leaving is not None or job.is_concatenating:
-        return lambda old: incoming.positions_of(keys_of(old, job.virtual_keys))
-    groups = stored_keys(reader, job.virtual_keys, rows=2 * len(incoming.keys))
-    found = (incoming.positions_of(keys) for keys in groups)
-    waiting: pa.Array = pa.array([], pa.int32())
-
-    def positions(old: pa.Table) -> pa.Array:
-        nonlocal waiting
-        while len(waiting) < old.num_rows:
-            waiting = pa.concat_arrays([waiting, next(found)])
-        mine, waiting = waiting.slice(0, old.num_rows), waiting.slice(old.num_rows)
-        return mine
-
-    return positions
 
 
 def _without(job: WriteJob, old: pa.Table, leaving: pa.Array, handle: BaseFileHandle) -> pa.Table:

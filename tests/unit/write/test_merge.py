@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyhudi.basefile.parquet import ParquetReader
 from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.merge import key_places
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write import merge
@@ -37,7 +38,7 @@ class Row(NamedTuple):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "BATCH_ROWS", 3)
-    monkeypatch.setattr(merge, "_MANY_KEYS", 3)
+    monkeypatch.setattr(key_places, "MANY_KEYS", 3)
 
 
 def table_of(rows: list[Row]) -> pa.Table:

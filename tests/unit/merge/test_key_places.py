@@ -1,4 +1,4 @@
-"""Keys of stored rows among those of log records."""
+"""Keys of stored rows among those of incoming records."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi.logfile import key_places
-from pyhudi.logfile.key_places import KeyPlaces
+from pyhudi.merge import key_places
+from pyhudi.merge.key_places import KeyPlaces
 
 
 def found(keys: list[str], asked: list[str | None]) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""Where keys stand among those of the log records, asked again for each batch of stored rows."""
+"""Where keys stand among those of incoming records, asked again for each batch of stored rows."""
 
 from __future__ import annotations
 
