@@ -1,4 +1,4 @@
-"""Peak memory of a worker while it merges into one large base file.
+"""Peak memory of a worker while it merges into, or compacts, one large base file.
 
     python benchmarks/large_file.py --megabytes 500 --repeat 3
 
@@ -6,7 +6,9 @@ Makes a flat table of one file group, at least as large as asked, and upserts 1 
 session of its own. Three files: `ours` as this engine writes it; `one_row_group`, the same rows
 rewritten as one row group with gzip, the most that a reader can be asked to hold; and with
 `--peer hudi` one of a single row group that Apache Hudi wrote, as table version 6.
-The peak is that of the largest Python worker as the kernel counts it (VmHWM).
+A fourth, `logs`, is a merge-on-read table whose base file got log files of at least a fifth of its
+size, which are compacted. The peak is that of the largest Python worker as the kernel counts it
+(VmHWM).
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ from steps import Step, Workload, is_data
 BYTES_OF_A_ROW = 84
 """What a row takes in a base file with zstd, less than measured, so that files are large enough."""
 
+LOGGED_PERCENT = 6
+"""Rows in the log, which makes a fifth of the base file there: Avro is not compressed."""
+
 LARGEST = str((1 << 31) - 1)
 # The file is made in one folder and merged into in another, so its table is named.
 NAMED = {"hoodie.table.name": "orders"}
@@ -39,7 +44,9 @@ ONE_FILE = {
     "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
 }
 AS_HUDI = {**ONE_FILE, "hoodie.parquet.block.size": LARGEST, "hoodie.write.table.version": "6"}
-UPSERT = "upsert_1_percent"
+LOGGED = {**ONE_FILE, "hoodie.datasource.write.table.type": "MERGE_ON_READ"}
+OPTIONS = {"logs": LOGGED}
+UPSERT, COMPACT = "upsert_1_percent", "compact"
 # Orders as a shop keeps them: numbers, choices, prices, and texts that hardly compress.
 ORDERS = """
     SELECT number // 4 AS order_id, CAST(number % 4 AS INTEGER) AS line,
@@ -59,21 +66,25 @@ ORDERS = """
 
 
 def prepare(megabytes: int) -> Path:
-    """The rows of the file, and 1 % of them with new prices and notes."""
+    """The rows of the file, and 1 % and 6 % of them with new prices and notes."""
     rows = megabytes * 1_000_000 // BYTES_OF_A_ROW
     folder = home() / f"orders-{megabytes}"
-    if (folder / "batch.parquet").exists():
-        return folder
     folder.mkdir(parents=True, exist_ok=True)
     price, stamp = "CAST(price + 1 AS DECIMAL(15, 2)) AS price", "CAST(2 AS BIGINT) AS updated_at"
     new = f"{price}, 'changed ' || note AS note, {stamp}"
-    chosen = "hash(order_id * 8 + line) % 100 = 0"
+    chosen = "hash(order_id * 8 + line) % 100"
     base = folder / "base.parquet"
+    changed = f"SELECT * REPLACE ({new}) FROM read_parquet('{base}') WHERE {chosen}"
+    queries = {
+        "base": ORDERS.format(rows=rows),
+        "batch": f"{changed} = 0",
+        "logged": f"{changed} < {LOGGED_PERCENT}",
+    }
     with duckdb.connect() as db:
         db.execute("SET enable_progress_bar = false")
-        _save(db, base, ORDERS.format(rows=rows))
-        query = f"SELECT * REPLACE ({new}) FROM read_parquet('{base}') WHERE {chosen}"
-        _save(db, folder / "batch.parquet", query)
+        for name, query in queries.items():
+            if not (folder / f"{name}.parquet").exists():
+                _save(db, folder / f"{name}.parquet", query)
     return folder
 
 
@@ -106,11 +117,14 @@ def the_base_file(folder: Path) -> Path:
 def make(kind: str, inputs: Path, folder: Path) -> None:
     """Write the table of a kind, and keep it when the engine that wrote it has gone."""
     made = home() / "out" / f"large-made-{kind}"
-    engine, options = ("hudi", AS_HUDI) if kind == "hudi" else (OURS, ONE_FILE)
+    engine, options = ("hudi", AS_HUDI) if kind == "hudi" else (OURS, OPTIONS.get(kind, ONE_FILE))
     base = str(inputs / "base.parquet")
     with Session(engine, workload(made, options)) as session:
         session.run(Step(name="start", operation="start", source=base))
         session.run(Step(name="bulk_insert", operation="bulk_insert", source=base))
+        if kind == "logs":
+            logged = str(inputs / "logged.parquet")
+            session.run(Step(name="upsert", operation="upsert", source=logged))
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(made, folder)
     if kind == "one_row_group":
@@ -133,14 +147,18 @@ def entries_of(path: Path) -> dict[str, str]:
     return {k.decode(): v.decode() for k, v in entries.items() if not k.startswith(b"ARROW")}
 
 
-def measure(kind: str, made: Path, batch: Path, repeat: int) -> Iterator[Line]:
-    """Upsert into fresh copies of a table, each in a session of its own."""
+def measure(kind: str, made: Path, inputs: Path, repeat: int) -> Iterator[Line]:
+    """Upsert into fresh copies of a table, or compact them, each in a session of its own."""
+    batch = str(inputs / "batch.parquet")
+    step = Step(name=UPSERT, operation="upsert", source=batch)
+    if kind == "logs":
+        step = Step(name=COMPACT, operation="compact", source=str(inputs / "logged.parquet"))
     for number in range(1, repeat + 1):
         folder = home() / "out" / f"large-{kind}"
-        with Session(OURS, workload(folder, ONE_FILE)) as session:
-            session.run(Step(name="start", operation="start", source=str(batch)))
+        with Session(OURS, workload(folder, OPTIONS.get(kind, ONE_FILE))) as session:
+            session.run(Step(name="start", operation="start", source=batch))
             shutil.copytree(made, folder, dirs_exist_ok=True)
-            line = session.run(Step(name=UPSERT, operation="upsert", source=str(batch)))
+            line = session.run(step)
         yield {"run": number, **line, "engine": f"{OURS}:{kind}"}
 
 
@@ -151,6 +169,7 @@ def main() -> None:
     )
     parser.add_argument("--megabytes", type=int, default=500, help="size of the file at least")
     parser.add_argument("--peer", default="none", choices=("none", "hudi"))
+    parser.add_argument("--kind", action="append", help="this file alone; may be repeated")
     parser.add_argument("--repeat", type=int, default=1, help="runs (default 1)")
     parser.add_argument("--output", type=Path, help="file that the JSON lines are appended to")
     given = parser.parse_args()
@@ -158,12 +177,14 @@ def main() -> None:
     inputs = prepare(given.megabytes)
     record = Record("large_file", given.output)
     record.begin(megabytes=given.megabytes, repeat=given.repeat)
-    kinds = ["ours", "one_row_group", *(["hudi"] if given.peer == "hudi" else [])]
-    for kind in kinds:
+    kinds = ["ours", "one_row_group", *(["hudi"] if given.peer == "hudi" else []), "logs"]
+    for kind in given.kind or kinds:
         made = home() / "out" / f"large-kept-{kind}"
         make(kind, inputs, made)
         about = file_facts(the_base_file(made), given.megabytes)
-        for line in measure(kind, made, inputs / "batch.parquet", given.repeat):
+        if kind == "logs":
+            about["log_bytes"] = log_bytes(made, about["file_bytes"] // 5)
+        for line in measure(kind, made, inputs, given.repeat):
             record.add(line, **about)
         shutil.rmtree(made)
     record.end()
@@ -171,6 +192,14 @@ def main() -> None:
     print(plain_text(seconds_table(middle, ("rows",))), file=sys.stderr)
     print("peak MB: JVM / largest Python worker", file=sys.stderr)
     print(plain_text(memory_table(middle)), file=sys.stderr)
+
+
+def log_bytes(folder: Path, least: int) -> int:
+    """Size of a table's log files; ends the benchmark if it is smaller than that."""
+    size = sum(path.stat().st_size for path in folder.glob(".*.log.*"))
+    if size < least:
+        raise SystemExit(f"{folder} has {size} bytes of logs: LOGGED_PERCENT is too low")
+    return size
 
 
 def file_facts(path: Path, megabytes: int) -> dict[str, int]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import struct
 import subprocess
 import sys
 import threading
@@ -21,7 +22,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +30,8 @@ from inputs import home
 from memory import PROC
 
 import pyhudi
-from pyhudi.logfile.avro_rows import join_records
+from pyhudi.logfile.avro_encode import encode_records
+from pyhudi.logfile.avro_rows import CONTENT_VERSION
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 
 FIRST, SECOND = "20260101000000001", "20260101000000002"
@@ -121,12 +122,9 @@ def encoded(found: pa.Table, block: str) -> bytes:
         sink = io.BytesIO()
         pq.write_table(found, sink)
         return encode_block(BlockKind.PARQUET, header, sink.getvalue())
-    parsed, records = fastavro.parse_schema(AVRO), []
-    for row in found.to_pylist():
-        record = io.BytesIO()
-        fastavro.schemaless_writer(record, parsed, row)
-        records.append(record.getvalue())
-    return encode_block(BlockKind.AVRO, header, join_records(records))
+    records = b"".join(encode_records(found, AVRO).to_pylist())
+    content = struct.pack(">ii", CONTENT_VERSION, found.num_rows) + records
+    return encode_block(BlockKind.AVRO, header, content)
 
 
 def anonymous_bytes() -> int:

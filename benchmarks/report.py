@@ -97,9 +97,11 @@ def section(measured: Measured, docs: Path) -> list[str]:
 
 def files_table(middle: Sequence[Line]) -> list[list[str]]:
     """A line per large file: what it is, how long its merge took and what the worker held."""
-    rows = [["file", "MB", "rows", "row groups", "incoming rows", "seconds", "worker, peak MB"]]
+    facts = "MB", "log MB", "rows", "row groups", "incoming rows"
+    rows = [["file", *facts, "seconds", "worker, peak MB"]]
     for line in middle:
-        numbers = (line["file_bytes"] / 1e6, line["file_rows"], line["file_row_groups"])
+        sizes = line["file_bytes"] / 1e6, line.get("log_bytes", 0) / 1e6
+        numbers = (*sizes, line["file_rows"], line["file_row_groups"])
         held = f"{line['peak_largest_worker_bytes'] / 1e6:,.0f}"
         told = [*(f"{number:,.0f}" for number in (*numbers, line["rows"]))]
         rows.append([line["engine"].partition(":")[2], *told, f"{line['seconds']:.1f}", held])

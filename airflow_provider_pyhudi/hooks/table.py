@@ -156,23 +156,23 @@ class PyhudiHook(BaseHook):
 
     def find_plan(self, base_path: str, idempotency_key: str | None) -> JobResult | None:
         """The pending compaction whose plan carries the key, as ``scheduled``; None for none."""
-        from pyhudi.table.landed import STAMP
-        from pyhudi.table.pending import pending_plans
+        from pyhudi.table.pending import find_planned
         from pyhudi.table.result import job_result
 
         if idempotency_key is None:
             return None
         table = self.open_table(base_path)
-        for found, plan in pending_plans(table.storage, table.config.version, table.timeline):
-            if plan.extra_metadata.get(STAMP) == idempotency_key:
-                return job_result(
-                    "scheduled",
-                    operation=COMPACTION,
-                    table=table.config.name,
-                    base_path=table.storage.uri,
-                    instant=found.time,
-                )
-        return None
+        version = table.config.version
+        instant = find_planned(table.storage, version, table.timeline, idempotency_key)
+        if instant is None:
+            return None
+        return job_result(
+            "scheduled",
+            operation=COMPACTION,
+            table=table.config.name,
+            base_path=table.storage.uri,
+            instant=instant,
+        )
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base folder can be listed, and how many tables lie in it."""

@@ -105,7 +105,7 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
     Flag(
         field="table_type",
         name="--table-type",
-        help="COPY_ON_WRITE",
+        help="COPY_ON_WRITE or MERGE_ON_READ",
         option=write.TABLE_TYPE,
     ),
     Flag(

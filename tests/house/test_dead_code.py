@@ -19,9 +19,6 @@ ENTRANCES = {
 
 FOR_OTHERS = {
     "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
-    "pyhudi/logfile/avro_rows.py:join_records": "writers of blocks; tests encode what was decoded",
-    "pyhudi/logfile/deletes.py:encode_deletes": "writers of blocks; tests encode what was decoded",
-    "pyhudi/logfile/framing.py:encode_block": "writers of blocks; tests encode what was decoded",
     "pyhudi/keys/murmur.py:spark_hash_int": "the hash that partition_salts is the inverse of",
     "pyhudi/timeline/clock.py:FakeClock": "the tests of whatever takes a Clock",
     "pyhudi/timeline/clock.py:FakeClock.advance": "the tests of whatever takes a Clock",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 
 import pyhudi.spark
 from pyhudi.spark.batch.source import FrameRows, ParquetRows, rows_of_frame
-from tests.support.orders import OPTIONS, commit_of, many, rows_of, write
+from pyhudi.spark.upsert import write_rows
+from tests.support.orders import OPERATION, OPTIONS, commit_of, many, rows_of, write
 
 pytestmark = pytest.mark.spark
 
@@ -135,3 +137,25 @@ def test_the_commit_and_the_result_tell_what_each_stage_took(
     recorded = json.loads(commit_of(table, result.instant)["extraMetadata"]["pyhudi.metrics"])
     assert set(recorded) == {"key", "lookup", "write"}
     assert recorded["write"] == result.stages["write"]
+
+
+def test_a_bulk_insert_of_a_plain_scan_makes_few_files(spark: SparkSession, tmp_path: Path) -> None:
+    """As few as its cores leave, however many files the rows come in."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for number in range(16):
+        rows = many(range(number, 4000, 16), 1, "x" * 50, parts=3)
+        pq.write_table(rows, source / f"{number}.parquet")
+    found = rows_of_frame(spark.read.parquet(str(source)))
+    assert isinstance(found, ParquetRows)
+    size = sum(split.size_bytes for task in found.tasks for split in task)
+    spread = replace(found, tasks=tuple((split,) for task in found.tasks for split in task))
+    cores = spark.sparkContext.defaultParallelism
+    for most_bytes, least in ((1 << 40, cores), (size // 8, 7)):
+        large = spread.in_large_tasks(most_bytes)
+        assert least <= len(large.tasks) <= least + 2
+        assert [split for task in large.tasks for split in task] == [s for (s,) in spread.tasks]
+    table = tmp_path / "table"
+    done = write_rows(spread, str(table), {**OPTIONS, OPERATION: "bulk_insert"})
+    assert done.files["created"] <= 3 * cores
+    assert len(rows_of(table)) == 4000

@@ -121,4 +121,5 @@ def test_plain_parquet_files_go_around_spark(spark: SparkSession, tmp_path: Path
         spark, f"{tmp_path}/*.parquet", source_format="parquet", source_options={}, sql=None
     )
     assert isinstance(found, ParquetRows)
-    assert [Path(split.path).name for split in found.splits] == [f"{n}.parquet" for n in range(3)]
+    (splits,) = found.tasks
+    assert [Path(split.path).name for split in splits] == [f"{n}.parquet" for n in range(3)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 
-from pyhudi.logfile.avro_rows import join_records
+from pyhudi.logfile.avro_rows import CONTENT_VERSION
 from pyhudi.logfile.deletes import (
     ARROW,
     Deletes,
@@ -38,6 +39,14 @@ SCHEMA: Mapping[str, Any] = {
 def rows(*values: tuple[str, int | None, str | None]) -> list[dict[str, Any]]:
     """Records of ``SCHEMA``."""
     return [{"_hoodie_record_key": key, "ts": ts, "name": name} for key, ts, name in values]
+
+
+def join_records(records: Collection[bytes]) -> bytes:
+    """The content of an Avro data block of encoded records."""
+    parts = [struct.pack(">ii", CONTENT_VERSION, len(records))]
+    for record in records:
+        parts += [struct.pack(">i", len(record)), record]
+    return b"".join(parts)
 
 
 def avro_content(records: Iterable[Mapping[str, Any]], schema: Mapping[str, Any] = SCHEMA) -> bytes:

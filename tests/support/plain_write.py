@@ -137,7 +137,8 @@ def write_rows(
         who = task(number, attempt)
         bases = table.latest_base_files([partition])
         if table.config.table_type is TableType.MERGE_ON_READ and bases:
-            place = table.log_places([partition])[partition, bases[0].file_id]
+            places = table.files([partition]).log_places(table.pending_compactions())
+            place = places[partition, bases[0].file_id]
             stats.extend(append_rows(job, who, place, batch))
         elif bases:
             stats.append(merge_file(job, who, bases[0], batch))

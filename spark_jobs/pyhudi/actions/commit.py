@@ -8,6 +8,7 @@ Source: HoodieCommitMetadata, HoodieReplaceCommitMetadata and HoodieWriteStat, H
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -145,6 +146,14 @@ def count_records(stats: Iterable[WriteStat]) -> dict[str, int]:
         "deleted": sum(stat.num_deletes for stat in found),
         "failed": sum(stat.total_write_errors for stat in found),
     }
+
+
+def stats_by_partition(stats: Iterable[WriteStat]) -> dict[str, tuple[WriteStat, ...]]:
+    """Statistics by partition path, ordered by the paths of their files."""
+    found: dict[str, list[WriteStat]] = defaultdict(list)
+    for stat in sorted(stats, key=lambda stat: stat.path or ""):
+        found[stat.partition_path or ""].append(stat)
+    return {partition: tuple(group) for partition, group in found.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,10 +28,6 @@ class StorageListing:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
         return tuple(sorted(path for path, _ in self._walk("")))
 
-    def files(self, partition: str) -> tuple[BaseFile, ...]:
-        """The base files of a partition, committed or not."""
-        return _base_files(partition, self.storage.list(partition))
-
     def all_files(self) -> tuple[BaseFile, ...]:
         """The base files of every partition; each folder is listed once."""
         found = (_base_files(path, entries) for path, entries in self._walk(""))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pyhudi.keys.java_hash import Hashes, java_string_hash
 from pyhudi.keys.record_key import EMPTY_PLACEHOLDER, NULL_PLACEHOLDER
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of
 
 Buckets: TypeAlias = npt.NDArray[np.int64]
 

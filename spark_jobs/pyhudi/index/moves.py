@@ -14,8 +14,8 @@ from pyhudi.filegroup.slices import BaseFile
 from pyhudi.filegroup.stored_keys import keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
+from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.schema.evolution import reconcile
-from pyhudi.schema.flags import Flags, flags_of
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
 from pyhudi.table.log_merge import SliceLogs

@@ -15,8 +15,7 @@ from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.merge.ordering import Column
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import Column, flags_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.log_merge import SliceLogs
 

@@ -27,7 +27,7 @@ from pyhudi.keys.java_text import java_text
 from pyhudi.keys.partition_path import partition_paths
 from pyhudi.keys.record_key import KeyEncoding, record_keys
 from pyhudi.keys.timestamp_path import TimestampPath
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of, one_array
 
 # One class for each way to make keys and paths; those for Avro records make the same.
 _FIXED_FLAT = (NON_PARTITION, GLOBAL_DELETE)
@@ -255,9 +255,7 @@ def _column(batch: pa.RecordBatch | pa.Table, name: str, role: str) -> pa.Array:
     found = batch.schema.get_all_field_indices(top)
     if len(found) != 1:
         raise _no_column(batch.schema, name, role)
-    column = batch.column(found[0])
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    column = one_array(batch.column(found[0]))
     for part in inner:
         if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
             raise _no_column(batch.schema, name, role)

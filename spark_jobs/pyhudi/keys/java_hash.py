@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of
 
 SLICE_ROWS: Final = 65_536
 SLICE_BYTES: Final = 256 << 10

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import UnsupportedError
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of
 from pyhudi.schema.float_text import float_text
 
 _LAST_FOUR_DIGIT_DATE = pa.scalar(2932896, pa.int32())

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of
 
 SLICE_ROWS = 32_768
 SLICE_BYTES = 4 << 20

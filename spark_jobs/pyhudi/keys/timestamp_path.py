@@ -20,7 +20,7 @@ from pyhudi.keys.date_pattern import (
 )
 from pyhudi.keys.date_reading import check_readable, read_date
 from pyhudi.keys.zones import UTC, offset_of_local, offsets_at, zone_of
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of
 
 _MULTIPLIERS = {
     TimeUnit.MILLISECONDS: 1,

@@ -130,14 +130,6 @@ def split_records(content: bytes) -> tuple[Places, Places]:
     return begin, np.append(begin[1:] - 4, [at] * min(1, count))
 
 
-def join_records(records: Collection[bytes]) -> bytes:
-    """The content of an Avro data block of encoded records."""
-    parts = [struct.pack(">ii", CONTENT_VERSION, len(records))]
-    for record in records:
-        parts += [struct.pack(">i", len(record)), record]
-    return b"".join(parts)
-
-
 def _records(
     content: bytes, starts: Places, ends: Places, plain: Mapping[str, Any]
 ) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.logfile.deletes import Deletes, OrderingKind
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of
 
 _FAMILIES: Final[tuple[tuple[Callable[[pa.DataType], bool], tuple[OrderingKind, ...]], ...]] = (
     (pa.types.is_boolean, (OrderingKind.BOOLEAN,)),

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.config.merging import MergeLaw
+from pyhudi.keys.key_places import KeyPlaces
 from pyhudi.logfile.records import KeysOf, LogRecords
 from pyhudi.logfile.row_file import BATCH_ROWS
-from pyhudi.merge.key_places import KeyPlaces
-from pyhudi.merge.ordering import Positions, ordering_columns, stored_is_newer
+from pyhudi.merge.ordering import ordering_columns, stored_is_newer
 from pyhudi.merge.rule import MergeRule
-from pyhudi.schema.flags import Flags
+from pyhudi.schema.columns import Flags, Positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

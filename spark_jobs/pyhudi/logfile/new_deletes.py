@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pyhudi.errors import UnsupportedError
 from pyhudi.logfile.deletes import ARROW, Deletes, OrderingColumn, OrderingKind
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of
 
 
 def unconditional_deletes(keys: pa.StringArray, partition: str) -> Deletes:

@@ -24,9 +24,9 @@ from pyhudi.logfile.row_file import RowFile, in_large_batches, rows_at
 from pyhudi.logfile.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
 from pyhudi.merge.deletes import operation_deletes
-from pyhudi.merge.ordering import Column, Positions, key_codes, one_array, ordering_columns
+from pyhudi.merge.ordering import key_codes, ordering_columns
 from pyhudi.merge.rule import MergeRule
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Column, Flags, Positions, flags_of, one_array
 
 KeysOf = Callable[[pa.Table], Column]
 """The record keys of some rows."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pyhudi.config.logs import MERGE_MEMORY, SPILL_FOLDER
 from pyhudi.errors import StorageError
-from pyhudi.merge.ordering import Positions
+from pyhudi.schema.columns import Positions
 
 BATCH_ROWS: Final = 65_536
 _LEAST_BATCH_ROWS: Final = 4_096

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.merge.ordering import Positions, ranks_of
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.merge.ordering import ranks_of
+from pyhudi.schema.columns import Flags, Positions, flags_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

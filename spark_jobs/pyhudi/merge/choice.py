@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.merge.ordering import Column, Positions, one_array
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Column, Flags, Positions, flags_of, one_array
 
 Step = Callable[[pa.Table, pa.Table], pa.Table]
 

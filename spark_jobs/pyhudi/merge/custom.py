@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pyhudi.errors import OptionError, RequestError
 from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes
-from pyhudi.schema.flags import Flags
+from pyhudi.schema.columns import Flags
 from pyhudi.schema.metafields import META_FIELDS
 
 KEEPS_OLDER = "_pyhudi_keeps_older"

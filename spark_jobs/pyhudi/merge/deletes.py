@@ -5,8 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.merge.ordering import Column
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Column, Flags, flags_of
 
 SOFT_DELETE = "_hoodie_is_deleted"
 OPERATION_FIELD = "_hoodie_operation"

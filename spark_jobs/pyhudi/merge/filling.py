@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.merge.choice import is_present
-from pyhudi.merge.ordering import Column, Positions, check_comparable, key_codes, ranks_of
+from pyhudi.merge.ordering import check_comparable, key_codes, ranks_of
+from pyhudi.schema.columns import Column, Positions
 from pyhudi.schema.metafields import META_FIELDS
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import RequestError
-from pyhudi.schema.flags import Flags, flags_of
-
-Column: TypeAlias = pa.Array | pa.ChunkedArray
-Positions: TypeAlias = npt.NDArray[np.int64]
+from pyhudi.schema.columns import Column, Flags, Positions, flags_of, one_array
 
 _ALL_BUT_SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
@@ -109,11 +105,6 @@ def ordering_columns(rows: pa.Table, paths: Sequence[str]) -> list[Column]:
         column = rows.column(name)
         columns.append(pc.struct_field(column, inner) if inner else column)
     return columns
-
-
-def one_array(column: Column) -> pa.Array:
-    """The column in one piece."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def key_codes(keys: Column) -> npt.NDArray[np.int32]:

@@ -19,14 +19,13 @@ from pyhudi.merge.custom import run_merger, with_soft_deletes
 from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes, text_is
 from pyhudi.merge.filling import newest_filled
 from pyhudi.merge.ordering import (
-    Column,
     key_codes,
     ordering_columns,
     refuse_nulls,
     stored_is_newer,
     surviving_positions,
 )
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Column, Flags, flags_of
 from pyhudi.schema.metafields import META_FIELDS
 
 OPERATION = "Op"

@@ -12,7 +12,7 @@ from pyhudi.errors import InvariantError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.logfile.merging import merged_rows
 from pyhudi.logfile.records import LogRecords
-from pyhudi.logfile.slice_log import LogReading, read_log_records
+from pyhudi.logfile.slice_log import read_log_records
 from pyhudi.read.query import ReadPlan
 from pyhudi.read.stored import asked_for, files_can_vanish, stored_rows
 from pyhudi.schema.metafields import COMMIT_TIME
@@ -69,17 +69,10 @@ def _stored(
 def _log_records(storage: Storage, plan: ReadPlan, merge: LogMerge, found: FileSlice) -> LogRecords:
     wanted = merge.columns(plan.held, plan.stored.names) - {*plan.from_path, *plan.absent}
     schema = pa.schema([field for field in plan.stored if field.name in wanted])
-    how = LogReading(
-        is_wanted=merge.instant_test(),
-        schema=schema,
-        keys_of=merge.keys_of,
-        rule=merge.rule,
-        memory=merge.memory,
-    )
 
     @contextmanager
     def open_log(path: str) -> Iterator[pa.NativeFile]:
         with files_can_vanish(storage, path), storage.open_input(path) as source:
             yield source
 
-    return read_log_records([log.path for log in found.log_files], open_log, how)
+    return read_log_records([log.path for log in found.log_files], open_log, merge.reading(schema))

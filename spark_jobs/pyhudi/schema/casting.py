@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.schema.float_text import float_text
 
 _TEXT: Final = pa.string()

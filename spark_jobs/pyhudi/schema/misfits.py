@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pyhudi.schema.arrow import is_any_list
 from pyhudi.schema.casting import misfits
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of
 
 
 def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Flags]]:

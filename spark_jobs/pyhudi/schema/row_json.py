@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.schema.arrow import is_any_list
+from pyhudi.schema.columns import one_array
 
 _NULL: Final = "null"
 _ESCAPES: Final = {
@@ -31,12 +32,8 @@ def row_json(rows: pa.Table | pa.RecordBatch) -> pa.StringArray:
 
     Shapes: one string a row, never null.
     """
-    fields = [(name, _whole(rows.column(name))) for name in rows.schema.names]
+    fields = [(name, one_array(rows.column(name))) for name in rows.schema.names]
     return _objects(fields, rows.num_rows)
-
-
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _objects(fields: list[tuple[str, pa.Array]], count: int) -> pa.StringArray:

@@ -23,12 +23,10 @@ from dataclasses import dataclass, replace
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.compaction import CompactionConfig
 from pyhudi.errors import (
-    AlreadyExistsError,
     ConflictError,
     CorruptTableError,
     HudiError,
     RequestError,
-    StorageError,
 )
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.filegroup.names import parse_base_file_name
@@ -36,15 +34,16 @@ from pyhudi.filegroup.slices import FileSlice
 from pyhudi.services.compaction_plan import is_due, plan_compaction
 from pyhudi.services.rollback import recover, revert_compaction, rollbacks_of
 from pyhudi.storage.storage import Storage
-from pyhudi.table.pending import pending_compactions, read_plan
+from pyhudi.table.pending import read_plan
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.clustering import claimed_file_groups, clustered_by
-from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign
-from pyhudi.transaction.markers import MarkedFile, delete_markers, read_markers
+from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign, unsign
+from pyhudi.transaction.landing import drop_markers, land
+from pyhudi.transaction.markers import MarkedFile, read_markers
 from pyhudi.transaction.transaction import Transaction, Writer
 
 _RUNS = 1_000_000_000
@@ -79,7 +78,7 @@ def schedule(
         if not is_due(table.timeline, config, at):
             return None
         claimed = {
-            *pending_compactions(storage, version, table.timeline),
+            *table.pending_compactions(),
             *claimed_file_groups(storage, version, table.timeline),
         }
         plan = plan_compaction(
@@ -121,7 +120,7 @@ def unschedule(writer: Writer, instant: str) -> None:
                 )
             active.remove(storage, version, found)
     finally:
-        _unsign(storage, instant)
+        unsign(storage, instant)
 
 
 def find_compaction(timeline: Timeline, instant: str) -> Instant | None:
@@ -187,18 +186,9 @@ class CompactionRun:
             storage.delete(path)
         self._check_still_ours()
         done = _compaction(self._instant, State.COMPLETED)
-        # The commit point: this file appears whole, and with it the base files.
-        try:
-            active.write_state(storage, version, done, metadata)
-        except StorageError:
-            # A call that failed after the file had appeared has committed all the same.
-            if not self._has_landed(done, metadata):
-                raise
+        land(storage, version, done, metadata)  # the commit point
         self._is_complete = True
-        try:
-            delete_markers(storage, self._instant)
-        except HudiError as failure:
-            _log.warning("the markers of %s stay behind: %s", self._instant, failure)
+        drop_markers(storage, self._instant)
 
     def _begin(self) -> CompactionWork:
         writer, instant = self._writer, self._instant
@@ -249,13 +239,6 @@ class CompactionRun:
             where=self._writer.storage.uri,
         )
 
-    def _has_landed(self, done: Instant, metadata: bytes) -> bool:
-        writer = self._writer
-        try:
-            return active.read_state(writer.storage, writer.config.version, done) == metadata
-        except StorageError:
-            return False
-
     def _undo(self) -> None:
         writer = self._writer
         try:
@@ -304,7 +287,7 @@ def _claim(writer: Writer, instant: str) -> None:
         ConflictError: another job runs the compaction.
     """
     storage = writer.storage
-    if _sign(storage, instant):
+    if sign(storage, instant):
         return
     if _is_alive(writer, instant):
         raise _runs_already(storage, instant)
@@ -313,28 +296,8 @@ def _claim(writer: Writer, instant: str) -> None:
         if _is_alive(writer, instant):
             raise _runs_already(storage, instant)
         forget(storage, instant)
-        if not _sign(storage, instant):
+        if not sign(storage, instant):
             raise _runs_already(storage, instant)
-
-
-def _sign(storage: Storage, instant: str) -> bool:
-    """Give a compaction a heartbeat; False when it has one."""
-    try:
-        sign(storage, instant)
-    except AlreadyExistsError:
-        return False
-    except StorageError:
-        # A call that failed may have done its work all the same.
-        _unsign(storage, instant)
-        raise
-    return True
-
-
-def _unsign(storage: Storage, instant: str) -> None:
-    try:
-        forget(storage, instant)
-    except StorageError as failure:
-        _log.warning("the heartbeat stays behind until it expires: %s", failure)
 
 
 def _is_alive(writer: Writer, instant: str) -> bool:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import CommitMetadata, WriteStat, stats_by_partition
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
-from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import InvariantError, UnsupportedError
 from pyhudi.read.merge_plan import plan_merge
@@ -18,11 +16,10 @@ from pyhudi.schema.avro import AvroSchema, dumps
 from pyhudi.schema.metafields import with_meta_avro
 from pyhudi.table.keying import without_columns
 from pyhudi.table.log_merge import LogMerge
+from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table
 from pyhudi.write.encoding import bloom_parameters, file_encoding, full_file_bytes
 from pyhudi.write.job import WriteJob
-
-_FORMATS = frozenset(each.value for each in BaseFileFormat)
 
 
 def check_compactable(config: TableConfig, path: str) -> None:
@@ -31,19 +28,14 @@ def check_compactable(config: TableConfig, path: str) -> None:
     Raises:
         UnsupportedError: says why.
     """
-    refusals = (
-        (config.table_type is not TableType.MERGE_ON_READ, "is COPY_ON_WRITE: it has no log files"),
-        (config.version is not TableVersion.SIX, f"has table version {config.version.value}"),
-        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (config.cdc_enabled, "keeps change data"),
-        (config.bootstrap_base_path is not None, "was bootstrapped"),
-    )
-    for applies, what in refusals:
-        if applies:
-            raise UnsupportedError(
-                f"the table {config.name} at {path} {what}, and cannot be compacted; version 6 "
-                "merge-on-read tables can"
-            )
+    what = why_not_written(config)
+    if config.table_type is not TableType.MERGE_ON_READ:
+        what = "is COPY_ON_WRITE: it has no log files"
+    if what is not None:
+        raise UnsupportedError(
+            f"the table {config.name} at {path} {what}, and cannot be compacted; version 6 "
+            "merge-on-read tables can"
+        )
 
 
 def compaction_merge(table: Table, instant: str, config: WriteConfig) -> LogMerge:
@@ -86,11 +78,8 @@ def compaction_metadata(
 
     Source: RunCompactionActionExecutor.execute, Hudi 0.15 and 1.1.
     """
-    by_partition: dict[str, list[WriteStat]] = defaultdict(list)
-    for stat in sorted(stats, key=lambda stat: stat.path or ""):
-        by_partition[stat.partition_path or ""].append(stat)
     return CommitMetadata(
-        partition_to_write_stats={path: tuple(found) for path, found in by_partition.items()},
+        partition_to_write_stats=stats_by_partition(stats),
         compacted=True,
         extra_metadata={**extra, "schema": dumps(_avro_schema(table))},
         operation_type="COMPACT",

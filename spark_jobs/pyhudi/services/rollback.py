@@ -18,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from pyhudi.actions.commit import CommitMetadata
@@ -29,6 +30,7 @@ from pyhudi.actions.rollback import (
     RollbackRequest,
 )
 from pyhudi.config.table import TableConfig
+from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -39,6 +41,7 @@ from pyhudi.errors import (
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.storage.storage import Storage
+from pyhudi.table.table import Table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
@@ -60,6 +63,17 @@ from pyhudi.transaction.transaction import Writer
 
 _DRAWS = 100
 _log = logging.getLogger(__name__)
+
+
+def writer_of(table: Table, clock: Clock, heartbeat: HeartbeatConfig) -> Writer:
+    """One who writes a table, and whose writes are rolled back when they fail."""
+    return Writer(
+        storage=table.storage,
+        config=table.config,
+        clock=clock,
+        heartbeat=heartbeat,
+        undo=partial(roll_back, table.storage, table.config, clock),
+    )
 
 
 def recover(writer: Writer) -> tuple[str, ...]:
@@ -104,14 +118,8 @@ def roll_back(storage: Storage, config: TableConfig, clock: Clock, instant: str)
     if write.is_completed:
         raise InvariantError(f"instant {instant} is completed and cannot be rolled back here")
     plan = plan_rollback(storage, write)
-    try:
-        at = _request(storage, config, clock, plan)
-    except StorageError:
-        # A full disk cannot take the plan before it has lost the files of the failed write.
-        _delete_files(storage, plan)
-        at = _request(storage, config, clock, plan)
     _log.warning("%s: rolling back instant %s, which did not complete", config.name, instant)
-    _finish(storage, config, at)
+    _finish(storage, config, _requested(storage, config, clock, plan))
 
 
 def revert_compaction(storage: Storage, config: TableConfig, clock: Clock, instant: str) -> None:
@@ -131,12 +139,7 @@ def revert_compaction(storage: Storage, config: TableConfig, clock: Clock, insta
         return
     _log.warning("%s: rolling back an earlier run of compaction %s", config.name, instant)
     plan = plan_rollback(storage, inflight)
-    try:
-        at = _request(storage, config, clock, plan)
-    except StorageError:
-        _delete_files(storage, plan)
-        at = _request(storage, config, clock, plan)
-    _finish(storage, config, at)
+    _finish(storage, config, _requested(storage, config, clock, plan))
 
 
 def rollbacks_of(
@@ -205,6 +208,15 @@ def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
         instant=InstantInfo(time=write.time, action=write.action.value),
         requests=(*deleting, *appended),
     )
+
+
+def _requested(storage: Storage, config: TableConfig, clock: Clock, plan: RollbackPlan) -> str:
+    try:
+        return _request(storage, config, clock, plan)
+    except StorageError:
+        # A full disk cannot take the plan before it has lost the files of the failed write.
+        _delete_files(storage, plan)
+        return _request(storage, config, clock, plan)
 
 
 def _request(storage: Storage, config: TableConfig, clock: Clock, plan: RollbackPlan) -> str:

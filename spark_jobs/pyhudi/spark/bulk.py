@@ -18,7 +18,7 @@ from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow
 from pyhudi.spark.batch.failed import FailedRecords, Failures
 from pyhudi.spark.batch.pieces import rechunk, this_task
-from pyhudi.spark.batch.source import Rows
+from pyhudi.spark.batch.source import ParquetRows, Rows
 from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, split_by_path, told
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch
 from pyhudi.storage.storage import Storage
@@ -30,6 +30,8 @@ from pyhudi.write.sorted_rows import combine_sorted
 
 _BATCH_ROWS = 262_144
 _BATCH_BYTES = 64 << 20
+# A task opens a file in each partition that its rows belong to, so it must be many files large.
+_FILES_OF_A_TASK = 16
 
 _ARRIVAL = "_pyhudi_arrival"
 _PARALLELISM_FIRST = "spark.sql.adaptive.coalescePartitions.parallelismFirst"
@@ -49,7 +51,8 @@ def bulk_insert(
 
     Rows that cannot be written are saved in ``save_to``, where the keying has them saved.
 
-    NONE keeps the source's order and needs no shuffle; GLOBAL_SORT sorts by partition path and
+    NONE keeps the source's order and needs no shuffle; of Parquet files each task then reads as
+    much as fills its files. GLOBAL_SORT sorts by partition path and
     record key over all tasks, PARTITION_SORT within each task. Rows of one key become one where
     the job says so and the rows are sorted.
 
@@ -57,6 +60,8 @@ def bulk_insert(
     Source: BulkInsertSortMode and its partitioners with rows, Hudi 0.15.
     """
     if config.sort_mode is BulkInsertSortMode.NONE:
+        if isinstance(rows, ParquetRows):
+            rows = rows.in_large_tasks(_FILES_OF_A_TASK * job.max_file_size_bytes)
         written = rows.map_batches(_write_unsorted(keying, job, save_to), _RESULT_SCHEMA)
         found = written.collect()
     else:

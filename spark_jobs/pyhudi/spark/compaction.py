@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -33,7 +32,7 @@ from pyhudi.services.compaction_job import (
     compaction_merge,
     compaction_metadata,
 )
-from pyhudi.services.rollback import roll_back
+from pyhudi.services.rollback import writer_of
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.batch.pieces import this_task
 from pyhudi.spark.failures import explained
@@ -43,7 +42,7 @@ from pyhudi.spark.writing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.table.landed import STAMP, find_landed
 from pyhudi.table.log_merge import LogMerge
 from pyhudi.table.metadata_table import disable
-from pyhudi.table.pending import pending_plans
+from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
 from pyhudi.timeline import active
@@ -215,19 +214,11 @@ class _Service:
     def _planned_before(self, table: Table) -> str | None:
         """The plan that an earlier try of this request made."""
         key = self.extra.get(STAMP)
-        plans = pending_plans(table.storage, table.config.version, table.timeline)
-        found = (each.time for each, plan in plans if plan.extra_metadata.get(STAMP) == key)
-        return None if not key else next(found, None)
+        version = table.config.version
+        return find_planned(table.storage, version, table.timeline, key) if key else None
 
     def _writer(self, table: Table) -> Writer:
-        clock = SystemClock()
-        return Writer(
-            storage=table.storage,
-            config=table.config,
-            clock=clock,
-            heartbeat=self.config.heartbeat,
-            undo=partial(roll_back, table.storage, table.config, clock),
-        )
+        return writer_of(table, SystemClock(), self.config.heartbeat)
 
     def _result(
         self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()

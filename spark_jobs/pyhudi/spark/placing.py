@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyhudi.config.operations import Operation, StoredKeys
@@ -18,6 +18,7 @@ from pyhudi.spark.hashing import count_by_hash, settle_hash
 from pyhudi.spark.settling import SettledBatch, settle, with_contested
 from pyhudi.spark.tagging import TaggedBatch, tag, untagged
 from pyhudi.spark.work import Work
+from pyhudi.table.files import TableFiles
 from pyhudi.table.log_merge import SliceLogs, slice_logs
 from pyhudi.table.table import Table
 from pyhudi.write.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
@@ -67,9 +68,10 @@ def find_places(work: Work, staged: StagedBatch, table: Table) -> Places:
     """
     config = work.config
     index = config.index
-    files, logs = _files(work, staged, table), _logs(work, staged, table)
+    listed = _listed(work, staged, table)
+    files, logs = listed.latest_base_files(), _logs(work, table, listed)
     tagged = untagged(files)
-    merged = _merged_slices(work, staged, table)
+    merged = _merged_slices(work, table, listed)
     if config.needs_lookup and not _is_hash_enough(work):
         lookup = KeyLookup(
             asks_filters=index.index_type.reads_bloom_filters,
@@ -80,7 +82,7 @@ def find_places(work: Work, staged: StagedBatch, table: Table) -> Places:
         is_global = index.index_type.is_global
         tagged = tag(staged, files, table.storage, lookup, is_global=is_global)
     if index.is_hashed:
-        hashed = _hashed(work, staged, table, files)
+        hashed = _hashed(work, staged, table, listed)
         return Places(files=files, tagged=tagged, logs=logs, hashed=hashed)
     if not index.index_type.is_global or config.operation is Operation.DELETE:
         return Places(files=files, tagged=tagged, logs=logs)
@@ -122,22 +124,27 @@ def profile_of(work: Work, staged: StagedBatch, places: Places) -> WorkloadProfi
     return WorkloadProfile(inserts=dict(inserts), updates=updates, possible=frozenset(possible))
 
 
-def _files(work: Work, staged: StagedBatch, table: Table) -> tuple[BaseFile, ...]:
+def _listed(work: Work, staged: StagedBatch, table: Table) -> TableFiles:
+    """The files that the batch may have to do with."""
     config = work.config
     if config.needs_lookup and config.index.index_type.is_global:
-        return table.latest_base_files()
+        return table.files()
+    is_appended = _keeps_logs(work) and not config.effect.replaces
     is_read = config.needs_lookup or config.fills_small_files or config.index.is_hashed
-    return table.latest_base_files(staged.partitions) if is_read else ()
+    return table.files(staged.partitions if is_read or is_appended else ())
 
 
-def _logs(work: Work, staged: StagedBatch, table: Table) -> Mapping[GroupId, LogPlace]:
-    if table.config.table_type is not TableType.MERGE_ON_READ or work.config.effect.replaces:
+def _keeps_logs(work: Work) -> bool:
+    return work.target.config.table_type is TableType.MERGE_ON_READ
+
+
+def _logs(work: Work, table: Table, listed: TableFiles) -> Mapping[GroupId, LogPlace]:
+    if not _keeps_logs(work) or work.config.effect.replaces:
         return {}
-    is_global = work.config.needs_lookup and work.config.index.index_type.is_global
-    return table.log_places(None if is_global else staged.partitions)
+    return listed.log_places(table.pending_compactions())
 
 
-def _merged_slices(work: Work, staged: StagedBatch, table: Table) -> SliceLogs | None:
+def _merged_slices(work: Work, table: Table, listed: TableFiles) -> SliceLogs | None:
     """What log files make of stored rows, where it matters whether a key is there at all.
 
     An update may be appended to the file group of a key that was deleted; it must not be left out
@@ -146,24 +153,23 @@ def _merged_slices(work: Work, staged: StagedBatch, table: Table) -> SliceLogs |
     config = work.config
     is_global = config.index.index_type.is_global and config.operation is not Operation.DELETE
     asks = config.needs_lookup and (is_global or config.stored_keys is not StoredKeys.KEEP)
-    if not asks or table.config.table_type is not TableType.MERGE_ON_READ:
+    if not asks or not _keeps_logs(work):
         return None
-    return slice_logs(table, None if is_global else staged.partitions)
+    return slice_logs(table, listed.latest_slices(), config.compaction.memory)
 
 
 def _is_hash_enough(work: Work) -> bool:
     return work.config.index.is_hashed and work.config.stored_keys is StoredKeys.KEEP
 
 
-def _hashed(
-    work: Work, staged: StagedBatch, table: Table, files: Sequence[BaseFile]
-) -> HashedBatch:
+def _hashed(work: Work, staged: StagedBatch, table: Table, listed: TableFiles) -> HashedBatch:
     index = work.config.index
     # File groups that the write replaces get no rows: each bucket begins anew.
     is_new = work.config.effect.replaces
-    slices = () if is_new else table.latest_slices(staged.partitions)
+    slices = () if is_new else listed.latest_slices()
+    files = () if is_new else listed.latest_base_files()
     groups = hash_groups(slices, index.num_buckets)
-    hashed = settle_hash(index, table.config, table.storage, () if is_new else files)
+    hashed = settle_hash(index, table.config, table.storage, files)
     return HashedBatch(
         hash=hashed,
         groups=groups,

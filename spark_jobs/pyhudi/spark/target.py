@@ -15,7 +15,6 @@ from pyhudi.config.keygen import GLOBAL_DELETE, plain_class
 from pyhudi.config.merging import MergeLaw, default_payload
 from pyhudi.config.operations import DROP_DUPLICATES, DUPLICATE_POLICY
 from pyhudi.config.table import TableConfig, TableType
-from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
 from pyhudi.errors import (
     OptionError,
@@ -42,12 +41,11 @@ from pyhudi.table.keying import (
     without_columns,
     without_record_keys,
 )
+from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table, open_table
 
 # Operations to which rows only say where; their other columns do not matter.
 _KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
-
-_FORMATS = tuple(each.value for each in BaseFileFormat)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,18 +183,12 @@ def _new_config(write: WriteConfig) -> TableConfig:
 
 
 def _check_writable(config: TableConfig, path: str) -> None:
-    refusals = (
-        (config.version is not TableVersion.SIX, f"has table version {config.version.value}"),
-        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (config.cdc_enabled, "keeps change data"),
-        (config.bootstrap_base_path is not None, "was bootstrapped"),
-    )
-    for applies, what in refusals:
-        if applies:
-            raise UnsupportedError(
-                f"the table {config.name} at {path} {what} and cannot be written yet; "
-                "others of version 6 can"
-            )
+    what = why_not_written(config)
+    if what is not None:
+        raise UnsupportedError(
+            f"the table {config.name} at {path} {what} and cannot be written yet; "
+            "others of version 6 can"
+        )
 
 
 def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
 import pyarrow as pa
 
-from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
+from pyhudi.actions.commit import (
+    CommitMetadata,
+    ReplaceCommitMetadata,
+    WriteStat,
+    stats_by_partition,
+)
 from pyhudi.actions.replace import requested_replace
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
@@ -23,7 +26,7 @@ from pyhudi.config.write import WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult, Status
 from pyhudi.schema.avro import dumps
-from pyhudi.services.rollback import recover, roll_back
+from pyhudi.services.rollback import recover, writer_of
 from pyhudi.spark.batch.failed import Failures
 from pyhudi.spark.stopwatch import Stage, Stopwatch
 from pyhudi.spark.target import Target, settle_target
@@ -39,7 +42,7 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.transaction.transaction import Transaction
 from pyhudi.write.encoding import (
     bloom_parameters,
     file_encoding,
@@ -94,14 +97,7 @@ class Work:
         table = self.open()
         if table.config.metadata_partitions:
             disable(table.storage, table.config)
-        clock = SystemClock()
-        writer = Writer(
-            storage=table.storage,
-            config=table.config,
-            clock=clock,
-            heartbeat=self.config.heartbeat,
-            undo=partial(roll_back, table.storage, table.config, clock),
-        )
+        writer = writer_of(table, SystemClock(), self.config.heartbeat)
         recover(writer)
         if self.config.effect.replaces:
             return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
@@ -212,7 +208,7 @@ class Work:
         with self.watch.stage("commit"):
             self.failures.save(transaction.instant)
             stats = self.failures.on(stats)
-            metadata = self.metadata(_by_partition(stats))
+            metadata = self.metadata(stats_by_partition(stats))
             body = metadata.to_bytes()
             if replaced is not None:
                 body = ReplaceCommitMetadata(
@@ -300,13 +296,6 @@ def prepare(
         landed=landed,
         watch=Stopwatch(target.config.name),
     )
-
-
-def _by_partition(stats: Iterable[WriteStat]) -> dict[str, tuple[WriteStat, ...]]:
-    found: dict[str, list[WriteStat]] = defaultdict(list)
-    for stat in sorted(stats, key=lambda stat: stat.path or ""):
-        found[stat.partition_path or ""].append(stat)
-    return {partition: tuple(group) for partition, group in found.items()}
 
 
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,13 +11,14 @@ from pyhudi.basefile.open import open_base_file
 from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.merging import MergeLaw
 from pyhudi.filegroup.slices import BaseFile, FileSlice
+from pyhudi.filegroup.stored_keys import keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.logfile.merging import merged_rows
 from pyhudi.logfile.slice_log import LogReading, read_log_records
 from pyhudi.merge.deletes import OPERATION_FIELD
-from pyhudi.merge.ordering import Column
 from pyhudi.merge.rule import MergeRule
 from pyhudi.merge.settle import default_values, stored_rule
+from pyhudi.schema.columns import Column
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import COMMIT_TIME, RECORD_KEY, without_meta
 from pyhudi.storage.storage import Storage
@@ -73,9 +74,17 @@ class LogMerge:
 
     def keys_of(self, rows: pa.Table) -> Column:
         """The record keys of some rows."""
-        if self.virtual_keys is None:
-            return rows.column(RECORD_KEY)
-        return self.virtual_keys.record_keys(rows)
+        return keys_of(rows, self.virtual_keys)
+
+    def reading(self, schema: pa.Schema) -> LogReading:
+        """How the log files of a slice are read for rows of a schema."""
+        return LogReading(
+            is_wanted=self.instant_test(),
+            schema=schema,
+            keys_of=self.keys_of,
+            rule=self.rule,
+            memory=self.memory,
+        )
 
 
 def log_merge(
@@ -126,28 +135,21 @@ class SliceLogs:
             return None
         wanted = self.merge.columns(columns, self.schema.names)
         schema = pa.schema([field for field in self.schema if field.name in wanted])
-        how = LogReading(
-            is_wanted=self.merge.instant_test(),
-            schema=schema,
-            keys_of=self.merge.keys_of,
-            rule=self.merge.rule,
-            memory=self.merge.memory,
-        )
         names = [log.path for log in found.log_files]
-        records = read_log_records(names, storage.open_input, how)
+        records = read_log_records(names, storage.open_input, self.merge.reading(schema))
         stored = _stored(storage, found.base_file, schema)
         return merged_rows(stored, records, self.merge.keys_of, self.merge.rule)
 
 
-def slice_logs(table: Table, partitions: Sequence[str] | None = None) -> SliceLogs:
-    """The slices with log files of all partitions or some."""
+def slice_logs(table: Table, slices: Iterable[FileSlice], memory: MergeMemory) -> SliceLogs:
+    """Those of some slices of a table that have log files; ``memory`` is the room for each."""
     schema = table.schema()
     return SliceLogs(
-        merge=log_merge(table, schema),
+        merge=log_merge(table, schema, memory=memory),
         schema=schema,
         slices={
             found.base_file.path: found
-            for found in table.latest_slices(partitions)
+            for found in slices
             if found.base_file is not None and found.log_files
         },
     )

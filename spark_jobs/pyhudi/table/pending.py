@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.versions import TableVersion
+from pyhudi.config.write import IDEMPOTENCY_KEY
 from pyhudi.errors import MissingFileError
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active
@@ -57,3 +58,12 @@ def pending_compactions(
         for instant, plan in pending_plans(storage, version, timeline)
         for operation in plan.operations
     }
+
+
+def find_planned(
+    storage: Storage, version: TableVersion, timeline: Timeline, key: str
+) -> str | None:
+    """The pending compaction whose plan carries an idempotency key; the oldest first."""
+    plans = pending_plans(storage, version, timeline)
+    stamp = IDEMPOTENCY_KEY.key
+    return next((at.time for at, plan in plans if plan.extra_metadata.get(stamp) == key), None)

@@ -11,13 +11,14 @@ import pyarrow as pa
 from pyhudi.actions.commit import ReplaceCommitMetadata
 from pyhudi.config.table import TableConfig
 from pyhudi.filegroup.listing import StorageListing
-from pyhudi.filegroup.slices import BaseFile, FileSlice, LogPlace
-from pyhudi.filegroup.view import GroupId, latest_base_files, latest_slices, log_places
+from pyhudi.filegroup.slices import BaseFile, FileSlice
+from pyhudi.filegroup.view import GroupId
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import with_meta
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
+from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import pending_compactions
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.schema import resolve_schema
@@ -60,6 +61,16 @@ class Table:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
         return StorageListing(self.storage).partitions()
 
+    def files(self, partitions: Iterable[str] | None = None) -> TableFiles:
+        """The files of all partitions or some, listed once."""
+        files, logs = StorageListing(self.storage).base_and_log_files(partitions)
+        return TableFiles(
+            timeline=self.timeline,
+            base_files=tuple(files),
+            log_files=tuple(logs),
+            replaced=self._replaced(),
+        )
+
     def latest_base_files(
         self, partitions: Iterable[str] | None = None, as_of: str | None = None
     ) -> tuple[BaseFile, ...]:
@@ -67,12 +78,7 @@ class Table:
 
         Shapes: ordered by partition and file id; ``as_of`` in the digits of instant times.
         """
-        listing = StorageListing(self.storage)
-        if partitions is None:
-            files = listing.all_files()
-        else:
-            files = tuple(file for path in partitions for file in listing.files(path))
-        return latest_base_files(files, self.timeline, replaced=self._replaced(), as_of=as_of)
+        return self.files(partitions).latest_base_files(as_of)
 
     def latest_slices(
         self, partitions: Iterable[str] | None = None, as_of: str | None = None
@@ -81,19 +87,11 @@ class Table:
 
         Shapes: as ``latest_base_files``; a slice may have no base file.
         """
-        files, logs = StorageListing(self.storage).base_and_log_files(partitions)
-        return latest_slices(files, logs, self.timeline, replaced=self._replaced(), as_of=as_of)
+        return self.files(partitions).latest_slices(as_of)
 
-    def log_places(self, partitions: Iterable[str] | None = None) -> Mapping[GroupId, LogPlace]:
-        """Where a write appends to each file group, by partition path and file id.
-
-        File groups that were replaced are not among them.
-        """
-        files, logs = StorageListing(self.storage).base_and_log_files(partitions)
-        compacting = pending_compactions(self.storage, self.config.version, self.timeline)
-        found = log_places(files, logs, self.timeline, compacting=compacting)
-        replaced = self._replaced()
-        return {group: place for group, place in found.items() if group not in replaced}
+    def pending_compactions(self) -> Mapping[GroupId, str]:
+        """The instant of the pending compaction of each file group that is in one."""
+        return pending_compactions(self.storage, self.config.version, self.timeline)
 
     def completion_time(self, time: str) -> str | None:
         """When the write requested at a time was completed, in digits; None when it was not."""

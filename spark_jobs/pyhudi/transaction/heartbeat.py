@@ -13,10 +13,11 @@ import socket
 import threading
 
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import MissingFileError, StorageError
+from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
 from pyhudi.storage.storage import Storage
 
 _FOLDER = ".hoodie/.heartbeat"
+_STAYS = "the heartbeat stays behind until it expires: %s"
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +45,7 @@ class Heartbeat:
             self._storage.delete(self._path)
         except StorageError as failure:
             # The write has ended either way; a stale heartbeat only expires later.
-            _log.warning("the heartbeat stays behind until it expires: %s", failure)
+            _log.warning(_STAYS, failure)
 
     def _beat(self) -> None:
         while not self._ended.wait(self._interval_s):
@@ -57,13 +58,25 @@ class Heartbeat:
         self._storage.put(self._path, _owner())
 
 
-def sign(storage: Storage, instant: str) -> None:
-    """Give an instant that is about to be requested its first sign of life.
+def sign(storage: Storage, instant: str) -> bool:
+    """Give an instant its first sign of life, before it is requested; False when it has one."""
+    try:
+        storage.create(_path(instant), _owner())
+    except AlreadyExistsError:
+        return False
+    except StorageError:
+        # A call that failed may have done its work all the same.
+        unsign(storage, instant)
+        raise
+    return True
 
-    Raises:
-        AlreadyExistsError: another writer has signed that instant.
-    """
-    storage.create(_path(instant), _owner())
+
+def unsign(storage: Storage, instant: str) -> None:
+    """Take a sign of life back that was given in vain."""
+    try:
+        forget(storage, instant)
+    except StorageError as failure:
+        _log.warning(_STAYS, failure)
 
 
 def signed_instants(storage: Storage) -> tuple[str, ...]:

@@ -23,7 +23,8 @@ from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active, layout
 from pyhudi.timeline.clock import Clock, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign
+from pyhudi.transaction.heartbeat import Heartbeat, is_alive, sign, unsign
+from pyhudi.transaction.landing import drop_markers, land
 from pyhudi.transaction.markers import delete_markers, delete_strays
 
 _DRAWS = 100
@@ -101,25 +102,9 @@ class Transaction:
         delete_strays(writer.storage, self.instant, committed)
         self._check_still_ours()
         done = self._pending(State.COMPLETED)
-        # The commit point: this file appears whole, and with it the write.
-        try:
-            active.write_state(writer.storage, writer.config.version, done, metadata)
-        except StorageError:
-            # A call that failed after the file had appeared has committed all the same.
-            if not self._has_landed(done, metadata):
-                raise
+        land(writer.storage, writer.config.version, done, metadata)  # the commit point
         self._is_complete = True
-        try:
-            delete_markers(writer.storage, self.instant)
-        except HudiError as failure:
-            _log.warning("the markers of %s stay behind: %s", self.instant, failure)
-
-    def _has_landed(self, done: Instant, metadata: bytes) -> bool:
-        writer = self._writer
-        try:
-            return active.read_state(writer.storage, writer.config.version, done) == metadata
-        except StorageError:
-            return False
+        drop_markers(writer.storage, self.instant)
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""
@@ -148,23 +133,18 @@ class Transaction:
     def _claim(self) -> bool:
         """Request the instant; False when another writer has it."""
         writer = self._writer
-        try:
-            # Signed before it is requested: an instant without a heartbeat counts as dead.
-            sign(writer.storage, self.instant)
-        except AlreadyExistsError:
+        # Signed before it is requested: an instant without a heartbeat counts as dead.
+        if not sign(writer.storage, self.instant):
             return False
-        except StorageError:
-            self._unsign()
-            raise
         requested = self._pending(State.REQUESTED)
         try:
             active.write_state(writer.storage, writer.config.version, requested, self._requested)
         except AlreadyExistsError:
-            self._unsign()
+            unsign(writer.storage, self.instant)
             return False
         except StorageError:
             self._step_back()
-            self._unsign()
+            unsign(writer.storage, self.instant)
             raise
         return True
 
@@ -174,12 +154,6 @@ class Transaction:
             active.remove(writer.storage, writer.config.version, self._pending(State.REQUESTED))
         except StorageError as failure:
             _log.warning("instant %s is left for the next writer: %s", self.instant, failure)
-
-    def _unsign(self) -> None:
-        try:
-            forget(self._writer.storage, self.instant)
-        except StorageError as failure:
-            _log.warning("the heartbeat stays behind until it expires: %s", failure)
 
     def _yield_to_rivals(self) -> None:
         """Step back when another live writer is pending.

@@ -27,8 +27,9 @@ from pyhudi.logfile.new_deletes import (
     unconditional_deletes,
 )
 from pyhudi.merge.deletes import SOFT_DELETE
-from pyhudi.merge.ordering import one_array, ordering_columns
+from pyhudi.merge.ordering import ordering_columns
 from pyhudi.schema import avro
+from pyhudi.schema.columns import one_array
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.transaction.markers import MarkerType, leave_marker
 from pyhudi.write.handle import RowCounts

@@ -13,7 +13,7 @@ from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.logfile.merging import merged_parts
 from pyhudi.logfile.records import LogRecords
-from pyhudi.logfile.slice_log import LogCounts, LogReading, read_log_records
+from pyhudi.logfile.slice_log import LogCounts, read_log_records
 from pyhudi.schema.evolution import reconcile
 from pyhudi.table.log_merge import LogMerge
 from pyhudi.write.handle import BaseFileHandle
@@ -36,7 +36,9 @@ def compact_slice(
     """
     started = time.perf_counter()
     counts = LogCounts()
-    records = _log_records(job, found, merge, counts)
+    names = [log.path for log in found.log_files]
+    how = merge.reading(job.schema)
+    records = read_log_records(names, job.storage.open_input, how, counts)
     scan_ms = int((time.perf_counter() - started) * 1000)
     base = found.base_file
     if base is None:
@@ -58,18 +60,6 @@ def compact_slice(
         total_rollback_blocks=counts.rollbacks,
         total_scan_time=scan_ms,
     )
-
-
-def _log_records(job: WriteJob, found: FileSlice, merge: LogMerge, counts: LogCounts) -> LogRecords:
-    how = LogReading(
-        is_wanted=merge.instant_test(),
-        schema=job.schema,
-        keys_of=merge.keys_of,
-        rule=merge.rule,
-        memory=merge.memory,
-    )
-    names = [log.path for log in found.log_files]
-    return read_log_records(names, job.storage.open_input, how, counts)
 
 
 def _write(

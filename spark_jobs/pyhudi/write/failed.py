@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.schema.flags import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.schema.misfits import misfit_rows
 from pyhudi.schema.row_json import row_json
 from pyhudi.storage.storage import Storage

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.merge.ordering import surviving_positions
-from pyhudi.schema.flags import Flags
+from pyhudi.schema.columns import Flags
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.job import WriteJob
 

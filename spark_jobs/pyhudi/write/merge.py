@@ -13,9 +13,9 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.filegroup.stored_keys import keys_of
-from pyhudi.merge.key_places import KeyPlaces
-from pyhudi.merge.ordering import Positions
+from pyhudi.keys.key_places import KeyPlaces
 from pyhudi.merge.rule import Merged
+from pyhudi.schema.columns import Positions
 from pyhudi.schema.evolution import reconcile
 from pyhudi.write.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows

@@ -15,10 +15,10 @@ import pytest
 
 from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.avro_columns import columnar, decode_columns
-from pyhudi.logfile.avro_rows import iter_tables, join_records, record_schema, split_records
+from pyhudi.logfile.avro_rows import iter_tables, record_schema, split_records
 from pyhudi.logfile.avro_values import storage_type, with_logical_type
 from pyhudi.schema.arrow import avro_to_arrow
-from tests.support.log_files import avro_content
+from tests.support.log_files import avro_content, join_records
 
 
 class Chance:

@@ -15,9 +15,10 @@ import pytest
 
 from pyhudi.errors import SchemaError
 from pyhudi.logfile.avro_encode import encode_records
-from pyhudi.logfile.avro_rows import iter_tables, join_records
+from pyhudi.logfile.avro_rows import iter_tables
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
+from tests.support.log_files import join_records
 
 Draw = Callable[[random.Random], Any]
 

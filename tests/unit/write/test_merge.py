@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyhudi.basefile.parquet import ParquetReader
 from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.merge import key_places
+from pyhudi.keys import key_places
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write import merge

@@ -11,7 +11,7 @@ import inspect
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,6 +37,7 @@ class Split:
 
     path: str
     row_groups: tuple[int, ...]
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +54,31 @@ class FrameRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetRows:
-    """Rows of plain Parquet files."""
+    """Rows of plain Parquet files, by the tasks that read them."""
 
     spark: SparkSession
-    splits: tuple[Split, ...]
+    tasks: tuple[tuple[Split, ...], ...]
     schema: pa.Schema
 
     def map_batches(self, function: BatchFunction, schema: pa.Schema) -> DataFrame:
-        """Run a function over the Arrow batches of each split, one task a split."""
-        splits = self.splits
+        """Run a function over the Arrow batches of each task."""
+        tasks = self.tasks
 
         def read_and_map(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            mine = splits[this_task().partition_id :][:1]
-            yield from function(batch for split in mine for batch in _read(split))
+            mine = tasks[this_task().partition_id :][:1]
+            yield from function(
+                batch for splits in mine for split in splits for batch in _read(split)
+            )
 
-        tasks = max(1, len(splits))
-        numbers = self.spark.range(0, len(splits), 1, numPartitions=tasks)
+        numbers = self.spark.range(0, len(tasks), 1, numPartitions=max(1, len(tasks)))
         return map_in_arrow(numbers, read_and_map, schema)
+
+    def in_large_tasks(self, most_bytes: int) -> ParquetRows:
+        """The same rows in the same order, one task a core or as many as this size asks for."""
+        splits = [split for task in self.tasks for split in task]
+        total = sum(split.size_bytes for split in splits)
+        cores = max(1, self.spark.sparkContext.defaultParallelism)
+        return replace(self, tasks=_joined(splits, min(most_bytes, -(-total // cores))))
 
 
 Rows = FrameRows | ParquetRows
@@ -202,8 +211,9 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | No
     if any(_LEGACY_CALENDARS & (footer.metadata or {}).keys() for _, footer in footers):
         return None
     schema = pa.schema([_nullable(field) for field in schema])
-    splits = _splits(footers, _split_bytes(spark, footers))
-    return ParquetRows(spark=spark, splits=splits, schema=schema)
+    target = _split_bytes(spark, footers)
+    tasks = _joined(_splits(footers, target), target)
+    return ParquetRows(spark=spark, tasks=tasks, schema=schema)
 
 
 def _nullable(field: pa.Field) -> pa.Field:
@@ -249,13 +259,27 @@ def _splits(footers: Sequence[tuple[str, pq.FileMetaData]], target_bytes: int) -
         size = 0
         for group in range(footer.num_row_groups):
             if groups and size + _size(footer, group) // 2 > target_bytes:
-                splits.append(Split(path=path, row_groups=tuple(groups)))
+                splits.append(Split(path=path, row_groups=tuple(groups), size_bytes=size))
                 groups, size = [], 0
             groups.append(group)
             size += _size(footer, group)
         if groups:
-            splits.append(Split(path=path, row_groups=tuple(groups)))
+            splits.append(Split(path=path, row_groups=tuple(groups), size_bytes=size))
     return tuple(splits)
+
+
+def _joined(splits: Sequence[Split], target_bytes: int) -> tuple[tuple[Split, ...], ...]:
+    """Neighbours together, about as much as asked."""
+    tasks: list[list[Split]] = []
+    size = target_bytes
+    for split in splits:
+        # Half of it beyond the size asked for is as near as none of it.
+        if not tasks or size + split.size_bytes // 2 > target_bytes:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(split)
+        size += split.size_bytes
+    return tuple(map(tuple, tasks))
 
 
 def _size(footer: pq.FileMetaData, group: int) -> int:

@@ -1,4 +1,4 @@
-"""Columns of yes and no as NumPy arrays, with which rows are chosen and counted."""
+"""Arrow columns in one piece, and as NumPy arrays with which rows are chosen and counted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+Column: TypeAlias = pa.Array | pa.ChunkedArray
 Flags: TypeAlias = npt.NDArray[np.bool_]
+Positions: TypeAlias = npt.NDArray[np.int64]
 
 
-def flags_of(column: pa.BooleanArray | pa.ChunkedArray) -> Flags:
+def one_array(column: Column) -> pa.Array:
+    """The column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def flags_of(column: Column) -> Flags:
     """The values of a boolean column; null is no.
 
     Guarantees: the array is new, so that it may be changed.

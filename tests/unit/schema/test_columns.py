@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import flags_of
 
 VALUES = pa.array([True, None, False, True])
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi.merge import key_places
-from pyhudi.merge.key_places import KeyPlaces
+from pyhudi.keys import key_places
+from pyhudi.keys.key_places import KeyPlaces
 
 
 def found(keys: list[str], asked: list[str | None]) -> dict[int, int]:

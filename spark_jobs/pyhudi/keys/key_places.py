@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.keys.java_hash import java_string_hash
-from pyhudi.merge.ordering import Column, Positions, one_array
-from pyhudi.schema.flags import flags_of
+from pyhudi.schema.columns import Column, Positions, flags_of, one_array
 
 MANY_KEYS: Final = 1 << 17
 _LONGEST_RUN: Final = 16

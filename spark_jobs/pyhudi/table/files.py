@@ -1,0 +1,49 @@
+"""The files of a table as one listing found them. A pure value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyhudi.filegroup.slices import BaseFile, FileSlice, LogFile, LogPlace
+from pyhudi.filegroup.view import GroupId, latest_base_files, latest_slices, log_places
+from pyhudi.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFiles:
+    """The files of all partitions or some, and what tells which of them count.
+
+    ``replaced`` has the instant that hid each file group that was replaced.
+    """
+
+    timeline: Timeline
+    base_files: tuple[BaseFile, ...]
+    log_files: tuple[LogFile, ...]
+    replaced: Mapping[GroupId, str]
+
+    def latest_base_files(self, as_of: str | None = None) -> tuple[BaseFile, ...]:
+        """The base files that hold the rows, now or as of an instant.
+
+        Shapes: ordered by partition and file id; ``as_of`` in the digits of instant times.
+        """
+        return latest_base_files(
+            self.base_files, self.timeline, replaced=self.replaced, as_of=as_of
+        )
+
+    def latest_slices(self, as_of: str | None = None) -> tuple[FileSlice, ...]:
+        """The base files that hold the rows with the log files that change them.
+
+        Shapes: as ``latest_base_files``; a slice may have no base file.
+        """
+        return latest_slices(
+            self.base_files, self.log_files, self.timeline, replaced=self.replaced, as_of=as_of
+        )
+
+    def log_places(self, compacting: Mapping[GroupId, str]) -> Mapping[GroupId, LogPlace]:
+        """Where a write appends to each file group, by partition path and file id.
+
+        File groups that were replaced are not among them. ``compacting`` is as for the function.
+        """
+        found = log_places(self.base_files, self.log_files, self.timeline, compacting=compacting)
+        return {group: place for group, place in found.items() if group not in self.replaced}
