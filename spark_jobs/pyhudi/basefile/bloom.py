@@ -130,9 +130,9 @@ class BloomBuilder:
 
     A filter of the file's previous version may be inherited if it has the size and kind asked for:
     its keys are then in it already. Keys that were deleted since stay in, which is allowed: a
-    filter says for certain only which keys are absent.
+    filter says for certain only which keys are absent. It is unpacked when the first key comes.
 
-    Shapes: one byte a bit and row while it grows, 2.6 MB a row by default.
+    Shapes: one byte a bit and row once it grows, 2.6 MB a row by default.
     Source: InternalDynamicBloomFilter, Hudi 0.15: a row is begun when the last one has
     ``num_entries`` keys, until the rows have room for ``max_entries``; later keys go to the rows in
     turn, the first of them beside the turn.
@@ -148,8 +148,8 @@ class BloomBuilder:
         self._turns: int | None = None
         self._is_full = False
         self.inherits = inherited is not None and self._matches(inherited)
+        self._packed = inherited if self.inherits else None
         if inherited is not None and self.inherits:
-            self._bits = np.stack([_unpack(row, self._vector_size) for row in inherited.rows])
             self._last_row_entries = inherited.last_row_entries
             beyond = self._last_row_entries - parameters.num_entries
             self._turns = beyond - 1 if beyond > 0 and self.type_code == DYNAMIC_V0 else None
@@ -162,7 +162,8 @@ class BloomBuilder:
     @property
     def text_bytes(self) -> int:
         """About how long the text of the filter is."""
-        return len(self._bits) * self._vector_size // 6
+        rows = len(self._bits if self._packed is None else self._packed.rows)
+        return rows * self._vector_size // 6
 
     def add(self, keys: pa.Array | pa.ChunkedArray) -> None:
         """Add the keys of the next rows.
@@ -172,6 +173,9 @@ class BloomBuilder:
         Raises:
             RecordKeyError: a null or an empty key.
         """
+        if self._packed is not None and len(keys):
+            self._bits = np.stack([_unpack(row, self._vector_size) for row in self._packed.rows])
+            self._packed = None
         for chunk in _slices(keys):
             start = 0
             for count, rows in self._places(len(chunk)):
@@ -180,6 +184,8 @@ class BloomBuilder:
 
     def build(self) -> BloomFilter:
         """The filter of the keys so far."""
+        if self._packed is not None:
+            return self._packed
         packed = np.packbits(self._bits, axis=1, bitorder="little")
         return BloomFilter(
             type_code=self.type_code,
