@@ -93,14 +93,17 @@ def draw_shape(rng: Random, version: str) -> Shape:
 
 
 def with_logs(rng: Random, shape: Shape) -> Shape:
-    """The same table, or with logs: updates appended, and compacted by Hudi now and then."""
-    if not EVERY_KIND or rng.random() < 0.5:
+    """The same table, or with logs: updates appended, and compacted by whoever writes."""
+    if rng.random() < 0.5:
         return shape
     creation = {**shape.creation, f"{WRITE}table.type": "MERGE_ON_READ"}
     always = {
         **shape.always,
         "hoodie.logfile.data.block.format": rng.choice(("avro", "avro", "parquet")),
     }
+    if rng.random() < 0.8:
+        always["hoodie.compact.inline"] = "true"
+        always["hoodie.compact.inline.max.delta.commits"] = rng.choice(("1", "2", "4"))
     if rng.random() < 0.5:
         always["hoodie.parquet.small.file.limit"] = "0"
     if rng.random() < 0.3:
