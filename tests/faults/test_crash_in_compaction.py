@@ -342,6 +342,10 @@ def test_nothing_is_planned_before_a_dead_write_is_undone(
     assert "pending deltacommit 20270115075959000" not in leftovers(storage)
 
 
+def test_what_is_planned_already_is_not_planned_again(planned: MemoryStorage) -> None:
+    assert plan(planned.copy(), clock_at()) is None
+
+
 def test_a_plan_without_log_files_on_top_can_be_taken_back(logged: MemoryStorage) -> None:
     storage, clock = logged.copy(), clock_at()
     found = plan(storage, clock)

@@ -41,9 +41,8 @@ class TableFiles:
         )
 
     def log_places(self, compacting: Mapping[GroupId, str]) -> Mapping[GroupId, LogPlace]:
-        """Where a write appends to each file group, by partition path and file id.
+        """Where a write appends to each file group, replaced ones among them.
 
-        File groups that were replaced are not among them. ``compacting`` is as for the function.
+        ``compacting`` is as for the function.
         """
-        found = log_places(self.base_files, self.log_files, self.timeline, compacting=compacting)
-        return {group: place for group, place in found.items() if group not in self.replaced}
+        return log_places(self.base_files, self.log_files, self.timeline, compacting=compacting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyhudi.filegroup.slices import BaseFile, LogFile
-from pyhudi.filegroup.view import file_groups, latest_base_files, latest_slices
+from pyhudi.filegroup.view import file_groups, latest_base_files, latest_slices, log_places
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
@@ -126,3 +126,26 @@ def test_a_replaced_group_is_hidden_with_its_log_files() -> None:
     logs, replaced = [log("a", "1")], {("p", "a"): "3"}
     assert slices([], logs, commits("1", "3"), replaced=replaced) == []
     assert slices([], logs, commits("1", "3"), replaced=replaced, as_of="2") == ["a@-+1.1"]
+
+
+def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:
+    files, logs = (
+        [file("a", "1"), file("a", "3"), file("b", "1")],
+        [log("a", "1", 7), log("b", "1")],
+    )
+    found = log_places(files, logs, commits("1", "3"), compacting={})
+    a, b = found["p", "a"], found["p", "b"]
+    assert (a.base_instant, a.next_version, a.base_file) == ("3", 1, "a_0-1-2_3.parquet")
+    assert (b.base_instant, b.next_version) == ("1", 2)
+    assert b.log_files == (".b_1.log.1_0-1-2",)
+    assert a.file_name(1, "9-9-9") == ".a_3.log.1_9-9-9"
+
+
+def test_under_a_planned_compaction_writes_begin_its_slice() -> None:
+    files, logs = [file("a", "1")], [log("a", "1", 7)]
+    timeline, planned = compacting("4", done="1"), {("p", "a"): "4"}
+    place = log_places(files, logs, timeline, compacting=planned)["p", "a"]
+    assert (place.base_instant, place.next_version, place.base_file) == ("4", 1, "")
+    assert place.log_files == ()
+    place = log_places(files, [*logs, log("a", "4", 2)], timeline, compacting=planned)["p", "a"]
+    assert (place.base_instant, place.next_version) == ("4", 3)

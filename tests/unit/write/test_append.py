@@ -14,6 +14,7 @@ from pyhudi.logfile.framing import BlockKind
 from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.transaction.markers import MarkerType, read_markers
+from pyhudi.write import append
 from pyhudi.write.append import append_rows
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import COMMIT_TIME, incoming, job_on, task
@@ -114,6 +115,26 @@ def test_blocks_end_at_their_size_and_deletes_come_last() -> None:
     assert all(1_500 < size < 2_500 for size in sizes[:-1])
     assert {block.instant for block, _ in found} == {AT}
     assert (stat.num_writes, stat.num_deletes) == (90, 10)
+
+
+def test_rows_are_numbered_on_from_chunk_to_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(append, "_CHUNK_ROWS", 2)
+    storage = MemoryStorage()
+    (stat,) = append_rows(job_on(storage, AT), task(), PLACE, batch(5))
+    found = rows_in(storage, stat.path or "")
+    assert [row["_hoodie_commit_seqno"] for row in found] == [f"{AT}_0_{n}" for n in range(5)]
+
+
+def test_blocks_get_fewer_rows_when_rows_get_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(append, "_CHUNK_ROWS", 10)
+    storage, size = MemoryStorage(), 20_000
+    job = job_on(storage, AT, logs=LogConfig(block_size=size))
+    rows = incoming({f"k{n:05d}": (n, "v" * (1 if n < 100 else 1_000)) for n in range(400)})
+    (stat,) = append_rows(job, task(), PLACE, rows)
+    sizes = [len(content) for _, content in blocks_in(storage, stat.path or "")]
+    # The average follows within some chunks; by the first rows alone a block would take 180 KB.
+    assert max(sizes) < 4 * size
+    assert max(sizes[3:]) < 1.5 * size
 
 
 def test_a_log_file_that_is_full_is_followed_by_another() -> None:
