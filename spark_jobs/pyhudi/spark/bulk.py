@@ -15,7 +15,7 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.config.write import BulkInsertConfig, BulkInsertSortMode
 from pyhudi.errors import RequestError
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
-from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow
+from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow, setting
 from pyhudi.spark.batch.failed import FailedRecords, Failures
 from pyhudi.spark.batch.pieces import rechunk, this_task
 from pyhudi.spark.batch.source import ParquetRows, Rows
@@ -89,15 +89,8 @@ def _ranges_joined(spark: SparkSession, file_bytes: int) -> Iterator[None]:
     Left alone it joins them only as far as every core has one, which on a large cluster makes a
     heap of small files. Rows take about twice the room in a shuffle that they take in a base file.
     """
-    wanted = {_PARALLELISM_FIRST: "false", _JOINED_BYTES: str(2 * file_bytes)}
-    before = {name: spark.conf.get(name) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
-    try:
+    with setting(spark, {_PARALLELISM_FIRST: "false", _JOINED_BYTES: str(2 * file_bytes)}):
         yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
 
 
 def _sorted(keyed: DataFrame, config: BulkInsertConfig, *, is_combining: bool) -> DataFrame:

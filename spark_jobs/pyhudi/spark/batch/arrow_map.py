@@ -7,7 +7,7 @@ workers use it for Arrow batches. The engine needs pyarrow alone, so it makes th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 # A user who names an allocator in Arrow's own variable keeps it.
 _CHOSEN_POOL = "ARROW_DEFAULT_MEMORY_POOL"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_KEPT_ROWS = "spark.sql.inMemoryColumnarStorage.batchSize"
 
 
 @contextmanager
@@ -32,12 +33,32 @@ def few_rows_a_batch(spark: SparkSession) -> Iterator[None]:
     It fills a batch by the number of its rows, and with the usual thousands of pieces a batch would
     outgrow what Arrow can address. What runs within the context is planned with the small number.
     """
-    before = spark.conf.get(_BATCH_ROWS)
-    spark.conf.set(_BATCH_ROWS, "16")
+    with setting(spark, {_BATCH_ROWS: "16"}):
+        yield
+
+
+@contextmanager
+def kept_one_by_one(spark: SparkSession) -> Iterator[None]:
+    """Let Spark keep rows that are pieces of megabytes each on its own.
+
+    Else it gathers rows in buffers that double as they fill, and copies them each time. What is
+    first computed within the context is kept so.
+    """
+    with setting(spark, {_KEPT_ROWS: "1"}):
+        yield
+
+
+@contextmanager
+def setting(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Settings of a session that hold for a while."""
+    before = {name: spark.conf.get(name) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.set(_BATCH_ROWS, str(before))
+        for name, earlier in before.items():
+            spark.conf.set(name, str(earlier))
 
 
 def map_in_arrow(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -> DataFrame:
