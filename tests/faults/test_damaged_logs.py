@@ -7,8 +7,8 @@ where a byte lies:
 * in a frame, but for the texts in its header: an error, or the rows of all other blocks, with those
   of the damaged one or without them, as they were written;
 * in a header's text: an error, or the other blocks' rows; those of the damaged block can be gone;
-* in a Parquet block: as in a frame, since Hudi's pages have checksums, and columns are named in the
-  block's header too;
+* in a Parquet or an HFile block: as in a frame, since Hudi's pages have checksums, and so have the
+  blocks of an HFile, and columns are named in the block's header too;
 * in Avro records: an error, or rows; keys that the damaged block does not name are right.
 """
 
@@ -23,7 +23,7 @@ import pytest
 from pyhudi.errors import HudiError
 from pyhudi.logfile.framing import BlockKind
 from pyhudi.logfile.reader import iter_blocks
-from tests.support.damage import Piece, State, avro, gone, parquet, read, state_of
+from tests.support.damage import Piece, State, avro, gone, hfile, parquet, read, state_of
 
 FIRST = avro("1", ("a", 1, "x"), ("b", 1, "x"))
 LAST = avro("5", ("y", 5, None), ("z", 5, "z"))
@@ -31,6 +31,7 @@ OTHER = parquet("6", ("p", 6, "p"), ("q", 6, None))
 DAMAGED = {
     "avro": avro("3", ("a", 2, "changed"), ("m", -3, None), ("n", 3, "näme")),
     "parquet": parquet("3", ("a", 2, "changed"), ("m", -3, None), ("n", 3, "näme")),
+    "hfile": hfile("3", ("a", 2, "changed"), ("m", -3, None), ("n", 3, "näme")),
     "deletes": gone("3", "a", "n"),
 }
 FLIPS = (0x01, 0x80, 0x20, 0xFF)
@@ -101,28 +102,32 @@ def test_whatever_byte_of_a_frame_is_flipped_no_wrong_row_is_read(piece: Piece) 
 @pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_whatever_byte_of_a_content_is_flipped_other_rows_are_right(piece: Piece) -> None:
     chance = random.Random(2)
-    for at in piece.content:
+    for at in piece.telling:
+        if at not in piece.content:
+            continue
         for mask in (chance.choice(FLIPS), chance.randrange(1, 256)):
             found = read(files_with(flipped(piece.data, at, mask)))
             assert isinstance(found, HudiError) or are_others_whole(found, piece), (at, mask)
 
 
-def test_whatever_byte_of_a_parquet_block_is_flipped_no_wrong_row_is_read() -> None:
-    piece = DAMAGED["parquet"]
+@pytest.mark.parametrize("kind", ["parquet", "hfile"])
+def test_whatever_byte_with_a_checksum_is_flipped_no_wrong_row_is_read(kind: str) -> None:
+    piece = DAMAGED[kind]
     chance = random.Random(3)
     told = 0
-    for at in piece.content:
+    content = [at for at in piece.telling if at in piece.content]
+    for at in content:
         for mask in (1 << chance.randrange(8), chance.randrange(1, 256)):
             found = read(files_with(flipped(piece.data, at, mask)))
             told += isinstance(found, HudiError)
             assert isinstance(found, HudiError) or found == with_and_without(piece)[0], (at, mask)
-    assert told > len(piece.content)
+    assert told > len(content)
 
 
 @pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_the_neighbours_of_a_damaged_block_are_found_where_they_lie(piece: Piece) -> None:
     end = len(FIRST.data) + len(piece.data)
-    for at in range(len(piece.data)):
+    for at in piece.telling:
         for bit in range(8):
             data = FIRST.data + flipped(piece.data, at, 1 << bit) + LAST.data
             source = pa.BufferReader(data)

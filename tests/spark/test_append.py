@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
 import pyhudi
+import pyhudi.spark
+from pyhudi.schema.metafields import META_FIELDS
+from tests.support.golden import golden_copy
 from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
 from tests.support.tree import data_files
 
@@ -132,3 +136,27 @@ def test_logs_are_merged_into_what_an_overwrite_leaves(spark: SparkSession, tabl
     rest = [row for row in tuples(many(range(10), 2, "new")) if row[1] == "p1"]
     assert rows_of(table) == sorted([("only", "p0", 1, "x"), *rest])
     assert pyhudi.read_table(table, query_type="read_optimized").num_rows == 6
+
+
+def test_a_table_with_hfile_blocks_is_appended_to_and_compacted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = golden_copy("v6_mor_hfile_logs", tmp_path)
+    options = {
+        "hoodie.table.name": "v6_mor_hfile_logs",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "part",
+        "hoodie.datasource.write.precombine.field": "ts",
+    }
+    before = pyhudi.read_table(table).drop_columns(list(META_FIELDS))
+    newer = before.slice(0, 3)
+    newer = newer.set_column(2, "ts", pc.add(newer.column("ts"), 10_000))
+    done = write(spark, table, newer, "upsert", options)
+    assert (done.records["updated"], done.files["rewritten"]) == (3, 0)
+    found = pyhudi.read_table(table)
+    assert tuples(found.select(before.column_names)) == tuples(before.slice(3), newer)
+    due = {"hoodie.compact.inline.max.delta.commits": "1"}
+    assert pyhudi.spark.compact(spark, table, options=due).status == "committed"
+    stored = pyhudi.read_table(table, query_type="read_optimized").select(before.column_names)
+    assert tuples(stored) == tuples(found.select(before.column_names))

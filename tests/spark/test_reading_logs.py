@@ -26,9 +26,9 @@ from tests.support.mor_table import SCHEMA, MorTable, Row, moment, records
 
 pytestmark = pytest.mark.spark
 
-REFUSED = ("v6_mor_bootstrap", "v6_mor_hfile_logs")
-READABLE = [name for name in (*golden_names("v6_mor_"), "v9_as_v6_mor") if name not in REFUSED]
-EVERY_QUERY = ("v6_mor_event_time", "v6_mor_pending_compaction")
+REFUSED = "v6_mor_bootstrap"
+READABLE = [name for name in (*golden_names("v6_mor_"), "v9_as_v6_mor") if name != REFUSED]
+EVERY_QUERY = ("v6_mor_event_time", "v6_mor_hfile_logs", "v6_mor_pending_compaction")
 QUERIES = [
     *((name, "snapshot") for name in READABLE),
     *((name, query) for name in EVERY_QUERY for query in golden_queries(name)),
@@ -69,10 +69,9 @@ def test_a_data_frame_holds_what_hudi_reads(spark: SparkSession, name: str, quer
         assert MERGED not in plan_of(frame)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_merged_fails_by_name(spark: SparkSession, name: str) -> None:
-    with pytest.raises(Exception, match=r"METADATA_ONLY|the HFILE block at byte 0"):
-        read(spark, golden_table(name)).collect()
+def test_what_cannot_be_merged_fails_by_name(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="METADATA_ONLY"):
+        read(spark, golden_table(REFUSED)).collect()
 
 
 def rows_at(instant: str, *rows: Row) -> bytes:

@@ -17,6 +17,7 @@ from pyhudi.errors import HudiError
 from pyhudi.logfile.framing import MAGIC, BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.slice_log import LogReading, read_log_records
 from pyhudi.merge.rule import MergeRule
+from tests.support.hfiles import CRC32, hfile_block
 from tests.support.log_files import SCHEMA, avro_block, delete_block, rows
 
 TABLE = pa.schema([("_hoodie_record_key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
@@ -43,6 +44,11 @@ class Piece:
         """Where the texts of the header's entries lie, their lengths and keys between them."""
         return self._parts()[0]
 
+    @property
+    def telling(self) -> list[int]:
+        """Where bytes lie that say something: all but those within long rows of zeros."""
+        return [at for at in range(len(self.data)) if any(self.data[max(0, at - 16) : at + 16])]
+
     def _parts(self) -> tuple[range, range]:
         at = len(MAGIC) + 8 + 8
         (count,) = struct.unpack_from(">i", self.data, at)
@@ -64,6 +70,12 @@ def parquet(instant: str, *values: tuple[str, int | None, str | None]) -> Piece:
     pq.write_table(table, sink, write_page_checksum=True, compression="none")
     header = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: json.dumps(SCHEMA)}
     data = encode_block(BlockKind.PARQUET, header, sink.getvalue())
+    return Piece(data, {k: (ts, name) for k, ts, name in values})
+
+
+def hfile(instant: str, *values: tuple[str, int | None, str | None]) -> Piece:
+    """An HFile block whose blocks have checksums, as those of Hudi's writer by way of HBase."""
+    data = hfile_block(instant, rows(*values), checksum=CRC32)
     return Piece(data, {k: (ts, name) for k, ts, name in values})
 
 

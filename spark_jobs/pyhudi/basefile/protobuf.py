@@ -1,4 +1,4 @@
-"""The wire form of protocol buffers, as far as the tail of an ORC file needs it."""
+"""The wire form of protocol buffers, as far as the ends of ORC files and HFiles need it."""
 
 from __future__ import annotations
 
@@ -58,6 +58,18 @@ def fields_of(message: bytes) -> Iterator[Field]:
             number=tag >> 3, value=value, data=message[position:end], raw=message[start:end]
         )
         position = end
+
+
+def delimited(data: bytes) -> bytes:
+    """The message that follows its own length at the beginning of some bytes.
+
+    Raises:
+        CorruptTableError: the bytes end before the message does.
+    """
+    length, position = _read_varint(data, 0)
+    if length > len(data) - position:
+        raise CorruptTableError("a protocol buffer is longer than the bytes it stands in")
+    return data[position : position + length]
 
 
 def varint_field(number: int, value: int) -> bytes:

@@ -90,6 +90,24 @@ def decode_columns(
     return columns
 
 
+def spans(data: Bytes, starts: Cursors, ends: Cursors) -> pa.Array:
+    """The bytes between places in ``data``, in their order and apart, as binary values.
+
+    Raises:
+        CorruptTableError: one reaches into the next.
+    """
+    if (starts[1:] < ends[:-1]).any():
+        raise CorruptTableError("a text reaches into the next record")
+    # The spans and what lies between them, of which every second is wanted, share the data's bytes.
+    offsets = np.empty(2 * len(starts) + 1, dtype=np.int32)
+    offsets[0:-1:2], offsets[1:-1:2] = starts, ends
+    offsets[-1] = offsets[-2] if len(starts) else 0
+    all_of_it = pa.Array.from_buffers(
+        pa.binary(), 2 * len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+    return all_of_it.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
 def _decode(
     data: Bytes, at: Cursors, kind: AvroType, wanted: pa.DataType | None
 ) -> tuple[pa.Array | None, Cursors]:
@@ -203,16 +221,7 @@ def _texts(data: Bytes, at: Cursors, wanted: pa.DataType | None) -> tuple[pa.Arr
         raise CorruptTableError("a text is longer than its record")
     if wanted is None:
         return None, ends
-    if (at[1:] < ends[:-1]).any():
-        raise CorruptTableError("a text reaches into the next record")
-    # The texts and what lies between them, of which every second is wanted, share the data's bytes.
-    offsets = np.empty(2 * len(at) + 1, dtype=np.int32)
-    offsets[0:-1:2], offsets[1:-1:2] = at, ends
-    offsets[-1] = offsets[-2] if len(at) else 0
-    all_of_it = pa.Array.from_buffers(
-        pa.binary(), 2 * len(at), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    )
-    found = all_of_it.take(pa.array(np.arange(0, 2 * len(at), 2)))
+    found = spans(data, at, ends)
     return (found.cast(wanted) if wanted == pa.string() else with_logical_type(found, wanted)), ends
 
 

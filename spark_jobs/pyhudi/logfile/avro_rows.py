@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -18,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from fastavro.schema import SchemaParseException, UnknownType
 
-from pyhudi.errors import CorruptTableError, HudiError, SchemaError
+from pyhudi.errors import CorruptTableError, HudiError, SchemaError, UnsupportedError
 from pyhudi.logfile.avro_columns import columnar, decode_columns
 from pyhudi.logfile.avro_values import storage_type, with_logical_type
 from pyhudi.schema import avro
@@ -79,25 +80,56 @@ def iter_tables(
     Raises:
         CorruptTableError: bytes that are no records of the schema.
     """
-    try:
+    with faults_in(where):
         schema = record_schema(schema_text)
-        fields = [field for field in schema.arrow if columns is None or field.name in columns]
-        # Without any column there would be no rows either.
-        fields = fields or list(schema.arrow)[:1]
-        wanted = [field.name for field in fields]
-        data = np.frombuffer(content, dtype=np.uint8)
-        all_starts, all_ends = split_records(content)
-        for first in range(0, len(all_starts), _BATCH_RECORDS):
-            batch = slice(first, first + _BATCH_RECORDS)
-            starts, ends = all_starts[batch], all_ends[batch]
-            if schema.columnar is not None:
-                arrays = decode_columns(
-                    data, starts, ends, schema.columnar, list(schema.arrow), wanted
-                )
-            else:
-                records = _records(content, starts, ends, schema.plain)
-                arrays = [_column(records, field) for field in fields]
-            yield pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+        starts, ends = split_records(content)
+        yield from iter_decoded(content, starts, ends, schema, columns)
+
+
+def iter_decoded(
+    content: bytes,
+    starts: Places,
+    ends: Places,
+    schema: RecordSchema,
+    columns: Collection[str] | None,
+) -> Iterator[pa.Table]:
+    """Records that lie in ``content`` from ``starts`` to ``ends``, some at a time.
+
+    Shapes: those of ``columns`` that the schema has, and the first one where it has none of them.
+
+    Raises:
+        CorruptTableError: bytes that are no records of the schema.
+        ValueError: the same, as other errors of values and bytes that ``faults_in`` turns into it.
+    """
+    fields = [field for field in schema.arrow if columns is None or field.name in columns]
+    # Without any column there would be no rows either.
+    fields = fields or list(schema.arrow)[:1]
+    wanted = [field.name for field in fields]
+    data = np.frombuffer(content, dtype=np.uint8)
+    for first in range(0, len(starts), _BATCH_RECORDS):
+        batch = slice(first, first + _BATCH_RECORDS)
+        if schema.columnar is not None:
+            arrays = decode_columns(
+                data, starts[batch], ends[batch], schema.columnar, list(schema.arrow), wanted
+            )
+        else:
+            records = _records(content, starts[batch], ends[batch], schema.plain)
+            arrays = [_column(records, field) for field in fields]
+        yield pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+@contextmanager
+def faults_in(where: str) -> Iterator[None]:
+    """What is wrong with a block's content is said of the block that ``where`` names.
+
+    Raises:
+        CorruptTableError: the content is not what the schema says.
+        UnsupportedError: it is of a form that is not read.
+    """
+    try:
+        yield
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{where} cannot be read: {error}") from error
     except HudiError as error:
         raise CorruptTableError(f"{where} cannot be read: {error}") from error
     except (*_BAD_BYTES, pa.ArrowException) as error:

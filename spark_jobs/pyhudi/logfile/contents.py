@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi.errors import CorruptTableError, SchemaError, UnsupportedError
-from pyhudi.logfile import avro_rows
+from pyhudi.logfile import avro_rows, hfile_rows
 from pyhudi.logfile.deletes import Deletes, decode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block
@@ -27,17 +27,15 @@ def iter_rows(
     """
     match block.kind:
         case BlockKind.AVRO:
-            schema = block.header.get(HeaderKey.SCHEMA)
-            if schema is None:
-                raise CorruptTableError(f"{block.where} has no schema")
-            yield from avro_rows.iter_tables(block.read(source), schema, columns, where=block.where)
+            schema, content = _schema(block), block.read(source)
+            yield from avro_rows.iter_tables(content, schema, columns, where=block.where)
+        case BlockKind.HFILE:
+            schema, content = _schema(block), block.read(source)
+            yield from hfile_rows.iter_tables(content, schema, columns, where=block.where)
         case BlockKind.PARQUET:
             yield _parquet_rows(block, source, columns)
         case _:
-            raise UnsupportedError(
-                f"{block.where} holds rows in a format that is not read as yet; compact the table "
-                "with Hudi, and let it write Avro or Parquet blocks"
-            )
+            raise UnsupportedError(f"{block.where} holds no rows that are read")
 
 
 def read_deletes(block: Block, source: pa.NativeFile) -> Deletes:
@@ -48,6 +46,13 @@ def read_deletes(block: Block, source: pa.NativeFile) -> Deletes:
         UnsupportedError: a block of a release before 0.13.
     """
     return decode_deletes(block.read(source), where=block.where)
+
+
+def _schema(block: Block) -> str:
+    schema = block.header.get(HeaderKey.SCHEMA)
+    if schema is None:
+        raise CorruptTableError(f"{block.where} has no schema")
+    return schema
 
 
 def _parquet_rows(block: Block, source: pa.NativeFile, columns: Collection[str] | None) -> pa.Table:

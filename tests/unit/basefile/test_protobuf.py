@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyhudi.basefile.protobuf import bytes_field, fields_of, varint_field
+from pyhudi.basefile.protobuf import bytes_field, delimited, fields_of, varint_field
 from pyhudi.errors import CorruptTableError
 
 
@@ -27,3 +27,15 @@ def test_fields_come_in_their_order_with_their_bytes() -> None:
 def test_what_is_no_message_is_refused(message: bytes) -> None:
     with pytest.raises(CorruptTableError, match="a protocol buffer"):
         list(fields_of(message))
+
+
+def test_a_message_behind_its_length_is_found() -> None:
+    assert delimited(b"\x03abcdef") == b"abc"
+    assert delimited(b"\x80\x01" + b"x" * 130) == b"x" * 128
+    assert delimited(b"\x00") == b""
+
+
+@pytest.mark.parametrize("data", [b"", b"\x80", b"\x03ab"])
+def test_a_message_that_its_length_contradicts_is_refused(data: bytes) -> None:
+    with pytest.raises(CorruptTableError, match="a protocol buffer"):
+        delimited(data)

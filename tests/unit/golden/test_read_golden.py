@@ -32,8 +32,8 @@ DIFFERENT_COLUMNS = {
     ("v6_cow_timestamp_keygen", "incremental"): ("moment",),
 }
 
-# Rows that lie outside the table, and log blocks in a format that is not read.
-REFUSED = {"v6_mor_bootstrap": "METADATA_ONLY", "v6_mor_hfile_logs": "the HFILE block at byte 0"}
+# Rows that lie outside the table.
+REFUSED = {"v6_mor_bootstrap": "METADATA_ONLY"}
 
 QUERIES = [
     pytest.param(name, query, id=f"{name}-{query}")
@@ -68,11 +68,6 @@ def test_a_table_of_hudi_reads_to_its_rows(name: str, query: str) -> None:
 def test_what_cannot_be_read_is_refused_by_name(name: str) -> None:
     with pytest.raises(UnsupportedError, match=REFUSED[name]):
         read(name, "snapshot")
-
-
-def test_base_files_alone_are_read_beside_log_files_that_cannot_be() -> None:
-    name = "v6_mor_hfile_logs"
-    assert read(name, "read_optimized") == expected_rows(name, "read_optimized")
 
 
 MERGED = sorted({name for name in golden_names("v6_mor_") if name not in REFUSED})

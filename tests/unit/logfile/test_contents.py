@@ -12,6 +12,7 @@ from pyhudi.errors import CorruptTableError, UnsupportedError
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
+from tests.support.hfiles import hfile_block
 from tests.support.log_files import SCHEMA, avro_block, delete_block, rows
 
 ROWS = pa.table({"id": ["a", "b"], "ts": [1, 2]})
@@ -46,15 +47,21 @@ def test_deletes_are_read() -> None:
     assert read_deletes(*only(delete_block("1", "a"))).keys.to_pylist() == ["a"]
 
 
-@pytest.mark.parametrize("kind", [BlockKind.HFILE, BlockKind.CDC])
-def test_other_formats_are_refused_by_file_and_block(kind: BlockKind) -> None:
-    block, source = only(encode_block(kind, {HeaderKey.INSTANT_TIME: "1"}, b"x"))
-    with pytest.raises(UnsupportedError, match=rf"{kind.name} block at byte 0 of a\.log"):
+def test_rows_of_hfile_blocks_are_read() -> None:
+    block, source = only(hfile_block("1", rows(("b", 2, None), ("a", 1, "x"))))
+    found = pa.concat_tables(iter_rows(block, source, ["ts", "no"]))
+    assert found.to_pylist() == [{"ts": 1}, {"ts": 2}]
+
+
+def test_other_formats_are_refused_by_file_and_block() -> None:
+    block, source = only(encode_block(BlockKind.CDC, {HeaderKey.INSTANT_TIME: "1"}, b"x"))
+    with pytest.raises(UnsupportedError, match=r"CDC block at byte 0 of a\.log"):
         list(iter_rows(block, source))
 
 
-def test_a_block_without_a_schema_is_told() -> None:
-    block, source = only(encode_block(BlockKind.AVRO, {HeaderKey.INSTANT_TIME: "1"}, b"x"))
+@pytest.mark.parametrize("kind", [BlockKind.AVRO, BlockKind.HFILE])
+def test_a_block_without_a_schema_is_told(kind: BlockKind) -> None:
+    block, source = only(encode_block(kind, {HeaderKey.INSTANT_TIME: "1"}, b"x"))
     with pytest.raises(CorruptTableError, match="no schema"):
         list(iter_rows(block, source))
 

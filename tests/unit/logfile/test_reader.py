@@ -135,7 +135,9 @@ def test_a_magic_within_a_whole_block_begins_none() -> None:
     assert [block.kind for block in blocks_of(data)] == [BlockKind.PARQUET, BlockKind.AVRO]
 
 
-@pytest.mark.parametrize("name", ["v6_mor_logs_avro", "v6_mor_logs_parquet", "v6_mor_rollback"])
+@pytest.mark.parametrize(
+    "name", ["v6_mor_logs_avro", "v6_mor_logs_parquet", "v6_mor_hfile_logs", "v6_mor_rollback"]
+)
 def test_damaged_files_of_hudi_raise_nothing_but_typed_errors(name: str) -> None:
     chance = random.Random(name)
     files = [path.read_bytes() for path in golden_logs(name)]

@@ -93,7 +93,13 @@ def stats_at(storage: MemoryStorage, instant: str) -> list[dict[str, object]]:
     return sorted(plain, key=lambda each: str(each["fileId"]))
 
 
-LOGGED = ("v6_mor_logs_avro", "v6_mor_logs_parquet", "v6_mor_basic", "v6_mor_rollback")
+LOGGED = (
+    "v6_mor_logs_avro",
+    "v6_mor_logs_parquet",
+    "v6_mor_hfile_logs",
+    "v6_mor_basic",
+    "v6_mor_rollback",
+)
 
 
 @pytest.mark.parametrize("name", [*LOGGED, "v6_mor_partial_payload", "v6_mor_bucket"])
