@@ -23,12 +23,7 @@ from pyhudi.index.moves import MoveJob, settle_new, settle_stored
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.schema.metafields import PARTITION_PATH
-from pyhudi.spark.batch.arrow_map import (
-    BatchFunction,
-    few_rows_a_batch,
-    kept_one_by_one,
-    map_in_arrow,
-)
+from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
 from pyhudi.spark.batch.hits import HIT_SCHEMA, gather, map_pieces, positions_of
 from pyhudi.spark.batch.pieces import (
     KEY_SCHEMA,
@@ -136,7 +131,7 @@ def settle(
     frame = frame.persist(StorageLevel.DISK_ONLY)
     inserts: dict[str, int] = defaultdict(int)
     updates: dict[int, int] = defaultdict(int)
-    with few_rows_a_batch(frame.sparkSession), kept_one_by_one(frame.sparkSession):
+    with few_rows_a_batch(frame.sparkSession):
         found = frame.select("file", "partition_path", "count_rows").collect()
     for row in found:
         if row.file == NO_FILE:

@@ -23,7 +23,6 @@ BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 # A user who names an allocator in Arrow's own variable keeps it.
 _CHOSEN_POOL = "ARROW_DEFAULT_MEMORY_POOL"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_KEPT_ROWS = "spark.sql.inMemoryColumnarStorage.batchSize"
 
 
 @contextmanager
@@ -34,17 +33,6 @@ def few_rows_a_batch(spark: SparkSession) -> Iterator[None]:
     outgrow what Arrow can address. What runs within the context is planned with the small number.
     """
     with setting(spark, {_BATCH_ROWS: "16"}):
-        yield
-
-
-@contextmanager
-def kept_one_by_one(spark: SparkSession) -> Iterator[None]:
-    """Let Spark keep rows that are pieces of megabytes each on its own.
-
-    Else it gathers rows in buffers that double as they fill, and copies them each time. What is
-    first computed within the context is kept so.
-    """
-    with setting(spark, {_KEPT_ROWS: "1"}):
         yield
 
 

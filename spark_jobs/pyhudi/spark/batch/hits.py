@@ -18,12 +18,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
-from pyhudi.spark.batch.arrow_map import (
-    BatchFunction,
-    few_rows_a_batch,
-    kept_one_by_one,
-    map_in_arrow,
-)
+from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
 from pyhudi.spark.batch.staging import StagedBatch
 
 HIT_SCHEMA = pa.schema(
@@ -87,7 +82,7 @@ def gather(frame: DataFrame, batch_rows: int) -> Hits:
     few = batch_rows <= MOST_ROWS_AT_HAND
     if not few:
         frame = frame.persist(StorageLevel.DISK_ONLY)
-    with few_rows_a_batch(frame.sparkSession), kept_one_by_one(frame.sparkSession):
+    with few_rows_a_batch(frame.sparkSession):
         found = (frame if few else frame.drop("positions")).collect()
     counts = tuple(
         HitCount(piece=row.hit_piece, file=row.file, count_rows=row.count_rows) for row in found

@@ -25,7 +25,6 @@ from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.ordering import ordering_columns
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.spark.batch.arrow_map import kept_one_by_one
 from pyhudi.spark.batch.failed import FailedRecords, FailureReport, Failures
 from pyhudi.spark.batch.pieces import (
     keyed_schema,
@@ -155,10 +154,9 @@ def stage(rows: Rows, keying: Keying) -> StagedBatch:
             yield _message(problem_of(error))
 
     frame = rows.map_batches(cut, PIECE_SCHEMA).persist(StorageLevel.DISK_ONLY)
-    with kept_one_by_one(frame.sparkSession):
-        found = frame.select(
-            "partition_path", "piece_id", "count_rows", "size_bytes", "problem"
-        ).collect()
+    found = frame.select(
+        "partition_path", "piece_id", "count_rows", "size_bytes", "problem"
+    ).collect()
     try:
         report = told(row.problem for row in found if row.problem is not None)
         report.refuse_unless(is_saving=keying.failures.is_saving)
