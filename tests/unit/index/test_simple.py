@@ -30,7 +30,7 @@ def file_of(storage: MemoryStorage, keys: set[str]) -> str:
     return stat.path or ""
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.sets(KEYS, min_size=1), st.lists(st.lists(KEYS, min_size=1), min_size=1, max_size=4))
 def test_every_row_of_a_stored_key_is_hit_and_no_other(stored, batches):
     storage = MemoryStorage()

@@ -66,7 +66,7 @@ def test_floats_read_as_float_to_string() -> None:
     assert spelled([None, float("nan")], pa.float32()) == [None, "NaN"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
 def test_the_text_of_a_double_reads_back_to_it(values: list[float]) -> None:
     texts = java_text(pa.array(values, pa.float64())).to_pylist()
@@ -76,7 +76,7 @@ def test_the_text_of_a_double_reads_back_to_it(values: list[float]) -> None:
     assert all("." in text or text.endswith("Infinity") for text in texts)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=20))
 def test_the_text_of_a_float_reads_back_to_it(values: list[float]) -> None:
     texts = java_text(pa.array(values, pa.float32())).to_pylist()
@@ -133,7 +133,7 @@ def test_timestamps_with_a_zone_read_as_java_sql_timestamp_cut_to_millis() -> No
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(-(10**16), 10**17), min_size=1, max_size=20),
     st.sampled_from(["UTC", "America/New_York", "Asia/Kolkata"]),

@@ -16,7 +16,7 @@ def one(text: str) -> int:
     return int(key_hash(pa.array([text]))[0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=30), st.integers(0, 5), st.integers(0, 5))
 def test_equal_strings_hash_equal_whatever_array_they_are_in(
     texts: list[str], skip: int, cut: int

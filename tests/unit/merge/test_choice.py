@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.merge.choice import choose, filled, fold
@@ -31,7 +31,6 @@ def test_values_of_every_kind_can_be_chosen_and_filled(kind: str) -> None:
     assert filled(first, second).to_pylist() == expected
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=40))
 def test_folding_meets_the_rows_of_each_key_in_their_order(keys: list[str]) -> None:
     rows = pa.table({"key": keys, "path": [[number] for number in range(len(keys))]})

@@ -9,7 +9,7 @@ import struct
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.errors import RequestError
@@ -54,7 +54,6 @@ def test_a_second_ordering_field_decides_where_the_first_is_equal():
     assert surviving_positions(keys, [pa.array([5, 5, 4]), pa.array([2, 1, 9])]).tolist() == [0]
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_survivors_agree_with_a_plain_statement_of_the_rule(rows):
     best: dict[str, int] = {}
@@ -76,7 +75,6 @@ def test_a_row_without_ordering_value_is_refused_where_its_key_has_others():
     assert alone.tolist() == [2, 3, 4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(PAIRS, PAIRS)))
 def test_a_stored_row_is_newer_when_its_values_are_greater_up_to_the_first_null(rows):
     def is_newer(stored, incoming) -> bool:
@@ -95,7 +93,6 @@ def test_a_stored_row_is_newer_when_its_values_are_greater_up_to_the_first_null(
     assert stored_is_newer(*sides).tolist() == expected
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(), st.floats())))
 def test_floating_point_numbers_are_in_the_order_of_java(pairs):
     left, right = ([pair[side] for pair in pairs] for side in (0, 1))

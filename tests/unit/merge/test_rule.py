@@ -177,7 +177,7 @@ RULES: dict[str, tuple[MergeRule, Join, Callable[[Row, Row], Row | str]]] = {
 
 
 @pytest.mark.parametrize("name", RULES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(batch=BATCH)
 def test_a_batch_is_combined_as_the_plain_rule_says(name: str, batch: list[Row]) -> None:
     rule, join, _ = RULES[name]
@@ -192,7 +192,7 @@ def test_a_batch_is_combined_as_the_plain_rule_says(name: str, batch: list[Row])
 
 
 @pytest.mark.parametrize("name", RULES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pairs=PAIRS)
 def test_stored_rows_become_what_the_plain_rule_says(
     name: str, pairs: list[tuple[Row, Row]]
@@ -208,7 +208,7 @@ def test_stored_rows_become_what_the_plain_rule_says(
     assert found.rows.schema == incoming.schema
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(batch=BATCH)
 def test_without_ordering_field_a_partial_update_fills_the_later_row(batch: list[Row]) -> None:
     rule = MergeRule(law=MergeLaw.PARTIAL_UPDATE)

@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.schema.casting import cast_values, misfits
@@ -39,7 +39,6 @@ def test_values_that_do_not_fit_are_found_and_the_others_can_be_cast(values, fou
     assert misfits(array.dictionary_encode(), wanted).tolist() == bad.tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
 def test_longs_fit_an_int_column_as_far_as_it_goes(values):
     bad = misfits(pa.array(values, pa.int64()), pa.int32())
@@ -49,7 +48,6 @@ def test_longs_fit_an_int_column_as_far_as_it_goes(values):
 _DECIMALS = st.decimals(-99999, 99999, places=3, allow_nan=False)
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | _DECIMALS), st.integers(1, 7), st.integers(0, 4))
 def test_decimals_fit_when_no_digit_is_lost(values, whole, scale):
     found, wanted = pa.decimal128(10, 3), pa.decimal128(whole + scale, scale)
@@ -59,7 +57,6 @@ def test_decimals_fit_when_no_digit_is_lost(values, whole, scale):
     ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | st.dates() | st.text(max_size=5), max_size=20))
 def test_texts_that_are_no_dates_are_found_wherever_they_are(values):
     texts = [v.isoformat() if isinstance(v, dt.date) else v for v in values]
@@ -67,7 +64,6 @@ def test_texts_that_are_no_dates_are_found_wherever_they_are(values):
     assert bad.tolist() == [isinstance(v, str) for v in values]
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | st.floats(width=32)))
 def test_a_float_becomes_the_double_of_the_same_text(values):
     found = cast_values(pa.array(values, pa.float32()), pa.float64())

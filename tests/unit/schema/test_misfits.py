@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.schema.misfits import misfit_rows
@@ -58,7 +58,6 @@ def _plain(rows):
     return {cause: mask for cause, mask in expected.items() if any(mask)}
 
 
-@settings(deadline=None)
 @given(_ROWS, st.integers(0, 3))
 def test_rows_that_do_not_fit_are_found_at_any_depth(rows, start):
     pairs = [{**r, "m": None if r["m"] is None else list(r["m"].items())} for r in rows]

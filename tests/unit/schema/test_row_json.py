@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.schema.row_json import row_json
@@ -61,7 +61,6 @@ _ROWS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(_ROWS, st.integers(0, 6))
 def test_nested_rows_read_back_from_their_json(rows, start):
     schema = pa.schema(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config.evolution import EvolutionConfig, MissingColumns
@@ -179,7 +179,6 @@ _COLUMNS = _NAMES.flatmap(
 )
 
 
-@settings(deadline=None)
 @given(_COLUMNS, _COLUMNS, st.sampled_from(MissingColumns))
 def test_schema_is_the_tables_then_the_batchs_each_column_in_the_wider_type(table, batch, missing):
     known, given_columns = dict(table), dict(batch)
@@ -206,7 +205,6 @@ def _plain(value: object, before: pa.DataType, after: pa.DataType) -> object:
     return float(value) if pa.types.is_floating(after) else value
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(_SCALARS), min_size=1, max_size=4),
     st.lists(st.none() | st.integers(1 - 10**6, 10**6 - 1)),

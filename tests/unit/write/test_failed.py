@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config.keygen import TIMESTAMP, TimestampConfig
@@ -88,7 +88,6 @@ _VALUES = st.tuples(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(_VALUES, max_size=8))
 def test_failed_rows_are_those_that_a_loop_finds(values):
     found = find_failed(_rows(*values), _generator("id", "sub"), _SCHEMA, ("ts",))

@@ -103,7 +103,7 @@ FLAGS = st.sampled_from([None, False, True])
 BATCH = st.lists(st.builds(Row, KEYS, st.integers(0, 3), st.text(max_size=2), FLAGS), min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(OLD_ROWS, BATCH, st.booleans(), st.booleans())
 def test_a_merge_agrees_with_a_plain_statement_of_the_rules(old, batch, by_time, combines):
     storage = MemoryStorage()
@@ -145,7 +145,7 @@ def check_meta_columns(found, stored, expected, path: str) -> None:
     assert len(set(numbers)) == len(numbers)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(OLD_ROWS, st.lists(KEYS, min_size=1))
 def test_a_delete_takes_its_keys_and_nothing_else(old, keys):
     storage = MemoryStorage()
