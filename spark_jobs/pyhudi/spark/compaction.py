@@ -222,7 +222,7 @@ class _Service:
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
         data = active.read_state(table.storage, table.config.version, completed)
         metadata = CommitMetadata.from_bytes(data, where=completed.time)
-        if metadata.operation_type not in (None, self.kind.commit_name):
+        if metadata.operation_type not in ("UNKNOWN", self.kind.commit_name):
             raise RequestError(
                 f"instant {completed.time} is of the operation {metadata.operation_type} and not "
                 f"{self.kind.commit_name}",

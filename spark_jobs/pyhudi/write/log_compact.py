@@ -43,7 +43,7 @@ def log_compact_slice(
     if not len(records):
         return []
     # Hudi names them from the newest to the oldest.
-    header = {HeaderKey.COMPACTED_BLOCK_TIMES: ",".join(reversed(counts.instants))}
+    header: dict[int, str] = {HeaderKey.COMPACTED_BLOCK_TIMES: ",".join(reversed(counts.instants))}
     with SliceLog(job, task, _place_of(found), header) as log:
         log.write_rows(_rows(job, found, records))
         is_delete = pa.array(records.is_delete)
