@@ -17,9 +17,24 @@ from pyhudi.storage.storage import Storage
 from pyhudi.timeline.clock import Clock
 from pyhudi.write.job import TaskIdentity
 from pyhudi.write.log_compact import log_compact_slice
-from tests.support.plain_compaction import OPTIONS, writer_on
+from tests.support.memory import MemoryStorage
+from tests.support.plain_compaction import OPTIONS, golden_in_memory, writer_on
 
+TABLE = "v6_mor_log_compacted"
+PLANNED = "20261121111037067"
+LATER = "20261121111037767"
 FEW = CompactionConfig(log_blocks=2)
+
+
+def before_log_compaction() -> MemoryStorage:
+    """The table as it was once Hudi had planned its log compaction."""
+    storage = golden_in_memory(TABLE)
+    for path in list(storage.files):
+        is_planned = path.endswith(f"{PLANNED}.logcompaction.requested")
+        is_later = path.startswith((f".hoodie/{PLANNED}", f".hoodie/{LATER}"))
+        if (is_later and not is_planned) or ".log.5_" in path or ".log.6_" in path:
+            storage.delete(path)
+    return storage
 
 
 def plan_logs(storage: Storage, clock: Clock, config: CompactionConfig = FEW) -> str | None:

@@ -46,6 +46,7 @@ from pyhudi.transaction.markers import delete_strays
 from pyhudi.transaction.transaction import Writer
 
 _READERS = 16
+_FEW_SLICES = 16
 _RUNS = 1_000_000_000
 _log = logging.getLogger(__name__)
 
@@ -241,5 +242,7 @@ def _blocks_of(
         return tuple(block.instant for block in blocks)
 
     chosen = list(slices)
+    if len(chosen) < _FEW_SLICES:
+        return [(each, instants(each)) for each in chosen]
     with ThreadPoolExecutor(max_workers=_READERS) as threads:
         return list(zip(chosen, threads.map(instants, chosen), strict=True))
