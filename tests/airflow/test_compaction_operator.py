@@ -86,9 +86,9 @@ def test_a_log_compaction_is_asked_for_by_its_kind(
     request = CompactionRequest.from_args(command[command.index(job_script("compaction")) + 1 :])
     assert (request.kind, request.operation) == ("log_compaction", "log_compact")
     assert request.options()["hoodie.log.compaction.blocks.threshold"] == "3"
+    wrong = make(kind="log_compaction", strategy="UnBoundedCompactionStrategy")
     with pytest.raises(PyhudiRequestError, match="no strategy"):
-        task = make(kind="log_compaction", strategy="UnBoundedCompactionStrategy")
-        task.execute(task_context(task))
+        wrong.execute(task_context(wrong))
 
 
 def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
