@@ -224,7 +224,6 @@ def blocks_of(hudi: RealHudi, table: Path, instant: str) -> list[tuple[Any, ...]
                 )
             else:
                 rows = pa.concat_tables(iter_rows(block, source))
-                is_theirs = hudi.version == "1.1.1"
-                held = kept(hudi, rows_of(rows), is_ours=not is_theirs)
+                held = sorted(kept(hudi, rows_of(rows), is_ours=False), key=str)
             found.append((path.name.partition("_")[0], block.kind, parts, held))
     return sorted(found, key=str)

@@ -147,6 +147,9 @@ class LogCompactionRun:
         timeline = active.load(storage, version)
         inflight = _log_compaction(self._instant, State.INFLIGHT)
         if inflight not in timeline.instants or not timeline.contains(self._own):
+            # The markers went with the rollback, and tasks may have gone on after it.
+            for path in committed:
+                storage.delete(path)
             raise ConflictError(
                 f"log compaction {self._instant} was rolled back by another writer; plan another",
                 where=storage.uri,
