@@ -46,6 +46,7 @@ from tests.support.plain_log_compaction import (
 
 LOGGED = (
     "v6_mor_bucket",
+    "v6_mor_hfile_logs",
     "v6_mor_logs_avro",
     "v6_mor_logs_parquet",
     "v6_mor_partial_payload",
