@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,27 @@ import pytest
 
 from pyhudi.config.compaction import CompactionConfig
 from pyhudi.config.logs import MergeMemory
+from pyhudi.config.merging import PARTIAL_UPDATE_PAYLOAD
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes import OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.services.rollback import recover
+from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import FakeClock
 from tests.support import plain_log_compaction
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
-from tests.support.mor_table import SCHEMA, MorTable, moment, records
+from tests.support.mor_history import History
+from tests.support.mor_table import (
+    COMMIT_TIME,
+    EVENT_TIME,
+    SCHEMA,
+    MorTable,
+    moment,
+    records,
+)
 from tests.support.plain_compaction import (
     NOW_MS,
     OPTIONS,
@@ -43,6 +54,7 @@ from tests.support.plain_log_compaction import (
     execute_logs,
     plan_logs,
 )
+from tests.unit.read.test_merged import rows_of as rows_in
 
 LOGGED = (
     "v6_mor_bucket",
@@ -222,3 +234,27 @@ def test_records_past_their_memory_are_log_compacted_from_disk(
     monkeypatch.setattr("pyhudi.write.log_compact.BATCH_ROWS", 7)
     assert compacted_logs(spilled) == instant
     assert rows_of(spilled, instant) == rows_of(whole, instant)
+
+
+@pytest.mark.parametrize("payload", [COMMIT_TIME, EVENT_TIME, PARTIAL_UPDATE_PAYLOAD])
+@pytest.mark.parametrize("seed", range(6))
+def test_any_history_reads_the_same_after_log_compactions(
+    payload: str, seed: int, tmp_path: Path
+) -> None:
+    """Writes, some of which fail, and log compactions in between; then a compaction."""
+    history = History(random.Random(seed), payload, tmp_path / "t")
+    storage = open_storage(str(tmp_path / "t"))
+    for number, times in enumerate(("BCD", "EF", "GHIJ"), 1):
+        for time in times:
+            history.write(time)
+        ticks = clock(NOW_MS + number * 1_000)
+        found = plan_logs(storage, ticks)
+        if found:
+            history.versions += len(execute_logs(storage, ticks, found))
+        assert rows_in(history.table) == history.model.read()
+        for time, state in history.states.items():
+            assert rows_in(history.table, as_of=moment(time)) == state
+    compaction = plan(storage, clock(NOW_MS + 9_000))
+    if compaction:
+        execute(storage, clock(NOW_MS + 10_000), compaction)
+    assert rows_in(history.table) == history.model.read()
