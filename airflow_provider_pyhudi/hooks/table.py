@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook
 
 from pyhudi.errors import HudiError, OptionError, TableNotFoundError
-from pyhudi.jobs import COMPACTION, JobResult
+from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
+    from pyhudi.timeline.instant import Action
     from pyhudi.timeline.timeline import Timeline
 
 WRITE_ACTIONS = ("commit", "deltacommit", "replacecommit")
@@ -141,20 +142,21 @@ class PyhudiHook(BaseHook):
             replaced=landed.replaced,
         )
 
-    def pending_compactions(self, base_path: str) -> list[str]:
+    def pending_compactions(self, base_path: str, *, operation: str = COMPACTION) -> list[str]:
         """The instants of the compactions that are planned and not done, oldest first.
 
         For mapping an operator over them: ``expand(instant=hook.pending_compactions(path))``.
+        ``operation`` is ``compact``, or ``log_compact`` for log compactions.
 
         Raises:
             TableNotFoundError: there is no table.
         """
-        from pyhudi.timeline.instant import Action
+        pending, action = self.open_table(base_path).timeline.pending(), _planned_action(operation)
+        return [found.time for found in pending if found.action is action]
 
-        pending = self.open_table(base_path).timeline.pending()
-        return [found.time for found in pending if found.action is Action.COMPACTION]
-
-    def find_plan(self, base_path: str, idempotency_key: str | None) -> JobResult | None:
+    def find_plan(
+        self, base_path: str, idempotency_key: str | None, *, operation: str = COMPACTION
+    ) -> JobResult | None:
         """The pending compaction whose plan carries the key, as ``scheduled``; None for none."""
         from pyhudi.table.pending import find_planned
         from pyhudi.table.result import job_result
@@ -163,12 +165,13 @@ class PyhudiHook(BaseHook):
             return None
         table = self.open_table(base_path)
         version = table.config.version
-        instant = find_planned(table.storage, version, table.timeline, idempotency_key)
+        action = _planned_action(operation)
+        instant = find_planned(table.storage, version, table.timeline, idempotency_key, action)
         if instant is None:
             return None
         return job_result(
             "scheduled",
-            operation=COMPACTION,
+            operation=operation,
             table=table.config.name,
             base_path=table.storage.uri,
             instant=instant,
@@ -190,6 +193,12 @@ class PyhudiHook(BaseHook):
             return False, str(error)
         count = len(tables)
         return True, f"{self._base} can be read and has {count} table{'' if count == 1 else 's'}"
+
+
+def _planned_action(operation: str) -> Action:
+    from pyhudi.timeline.instant import Action
+
+    return Action.LOG_COMPACTION if operation == LOG_COMPACTION else Action.COMPACTION
 
 
 def _actions(names: Sequence[str]) -> set[Any]:

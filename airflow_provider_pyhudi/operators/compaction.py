@@ -24,14 +24,20 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
     ``PyhudiHook().pending_compactions(base_path)`` with ``mode="execute"`` and
     ``expand(instant=...)``.
 
+    With ``kind="log_compaction"`` the log blocks of a file slice become one block, and no base file
+    is written: reads meet fewer blocks, for less than a compaction takes.
+
     :param base_path: Folder or URI of the table. (templated)
+    :param kind: ``compaction`` (default) or ``log_compaction``. (templated)
     :param mode: ``schedule_and_execute`` (default), ``schedule``, ``execute`` or ``unschedule``.
         (templated)
     :param instant: The compaction to execute or unschedule; without it the oldest pending one is
         executed. (templated)
-    :param strategy: Which file slices a compaction takes, by Hudi's Java class. (templated)
+    :param strategy: Which file slices a compaction takes, by Hudi's Java class; a log compaction
+        has none. (templated)
     :param max_delta_commits: Delta commits since the last compaction that make the next one due;
-        5 by default. (templated)
+        5 by default. A log compaction goes by ``hoodie.log.compaction.blocks.threshold`` in
+        ``hoodie_conf``. (templated)
     :param hoodie_conf: Further Hudi options under Hudi's own keys. (templated)
     :param props: File of Hudi options, on the machine of the driver. (templated)
     :param commit_metadata: Entries for the plan's and the commit's extra metadata, beside those
@@ -41,6 +47,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
 
     job: ClassVar[str] = "compaction"
     template_fields: Sequence[str] = (
+        "kind",
         "mode",
         "instant",
         "strategy",
@@ -60,6 +67,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
     def __init__(  # noqa: PLR0913 - one argument per flag of the job, all by keyword
         self,
         *,
+        kind: str = "compaction",
         mode: str = "schedule_and_execute",
         instant: str | None = None,
         strategy: str | None = None,
@@ -71,6 +79,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.kind = kind
         self.mode = mode
         self.instant = instant
         self.strategy = strategy
@@ -85,6 +94,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
         tables, most = self._tables(), self.max_delta_commits
         request = CompactionRequest(
             base_path=tables.table_uri(self.base_path),
+            kind=self.kind,
             mode=self.mode,
             instant=self.instant,
             strategy=self.strategy,

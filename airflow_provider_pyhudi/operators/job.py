@@ -21,7 +21,7 @@ from airflow_provider_pyhudi.stamp import first_try
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.write import OPERATION, TABLE_NAME
 from pyhudi.errors import HudiError
-from pyhudi.jobs import COMPACTION, CompactionRequest, JobResult, UpsertRequest
+from pyhudi.jobs import CompactionRequest, JobResult, UpsertRequest
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -178,7 +178,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
     if isinstance(request, CompactionRequest) and request.mode == "schedule":
-        return tables.find_plan(request.base_path, request.idempotency_key)
+        return tables.find_plan(
+            request.base_path, request.idempotency_key, operation=request.operation
+        )
     return tables.find_commit(
         request.base_path, request.idempotency_key, operation=_operation(request)
     )
@@ -186,7 +188,7 @@ def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
 
 def _operation(request: Request) -> str:
     if isinstance(request, CompactionRequest):
-        return COMPACTION
+        return request.operation
     return OPERATION.read(request.options()).value
 
 

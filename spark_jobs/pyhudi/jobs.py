@@ -20,7 +20,10 @@ FAILURE_MARKER = "PYHUDI_FAILED "
 
 Status = Literal["committed", "nothing_to_do", "already_committed", "scheduled", "unscheduled"]
 COMPACTION = "compact"
-"""What results of the job ``compaction.py`` call the operation."""
+LOG_COMPACTION = "log_compact"
+"""What results of the job ``compaction.py`` call the operation, the two kinds of it."""
+LOG_COMPACTION_KIND = "log_compaction"
+COMPACTION_KINDS = ("compaction", LOG_COMPACTION_KIND)
 CompactionMode = Literal["schedule", "execute", "schedule_and_execute", "unschedule"]
 
 
@@ -194,12 +197,15 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
 class CompactionRequest:
     """What to do about a table's log files: the flags of ``spark_jobs/compaction.py`` as a value.
 
-    ``mode`` is one of ``COMPACTION_MODES``. ``instant`` names the compaction to execute or to
-    unschedule; without it the oldest pending one is executed. ``strategy``, ``max_delta_commits``
-    and ``idempotency_key`` are shorthands for Hudi options; ``options()`` has all of them merged.
+    ``kind`` is one of ``COMPACTION_KINDS``: a compaction makes base files of file slices, a log
+    compaction one log block of many. ``mode`` is one of ``COMPACTION_MODES``. ``instant`` names
+    the compaction to execute or to unschedule; without it the oldest pending one is executed.
+    ``strategy``, ``max_delta_commits`` and ``idempotency_key`` are shorthands for Hudi options;
+    ``options()`` has all of them merged.
     """
 
     base_path: str
+    kind: str = COMPACTION_KINDS[0]
     mode: str = "schedule_and_execute"
     instant: str | None = None
     strategy: str | None = None
@@ -220,12 +226,25 @@ class CompactionRequest:
         """
         return merged_options(self, COMPACTION_FLAGS)
 
+    @property
+    def operation(self) -> str:
+        """What the result calls the operation."""
+        return LOG_COMPACTION if self.kind == LOG_COMPACTION_KIND else COMPACTION
+
     def check(self) -> None:
-        """Refuse a mode that does not exist, and an instant where none belongs.
+        """Refuse a kind or mode that does not exist, and what does not belong to it.
 
         Raises:
             OptionError: says which.
         """
+        if self.kind not in COMPACTION_KINDS:
+            raise OptionError(f"kind is {self.kind!r}; allowed: {', '.join(COMPACTION_KINDS)}")
+        is_for_compactions = self.strategy is not None or self.max_delta_commits is not None
+        if self.kind == LOG_COMPACTION_KIND and is_for_compactions:
+            raise OptionError(
+                "a log compaction has no strategy and counts no delta commits; leave --strategy "
+                "and --max-delta-commits out"
+            )
         if self.mode not in COMPACTION_MODES:
             raise OptionError(f"mode is {self.mode!r}; allowed: {', '.join(COMPACTION_MODES)}")
         if self.instant is None and self.mode == "unschedule":
@@ -242,8 +261,8 @@ class CompactionRequest:
         """The request a command line asks for; ``--help`` prints the flags and exits.
 
         Raises:
-            OptionError: an unknown flag, a missing one, a mode that does not exist, or an instant
-                that does not belong to the mode.
+            OptionError: an unknown flag, a missing one, a kind or mode that does not exist, or
+                what does not belong to it.
         """
         found = cls(**from_args(argv, COMPACTION_FLAGS, cls, "Compact the log files of a table."))
         found.check()
@@ -258,6 +277,7 @@ COMPACTION_MODES: tuple[CompactionMode, ...] = (
 )
 COMPACTION_FLAGS: tuple[Flag, ...] = (
     Flag(field="base_path", name="--base-path", help="folder or URI of the table"),
+    Flag(field="kind", name="--kind", help=" or ".join(COMPACTION_KINDS)),
     Flag(field="mode", name="--mode", help=f"{', '.join(COMPACTION_MODES[:-1])} or unschedule"),
     Flag(
         field="instant",

@@ -54,7 +54,7 @@ def submissions(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_the_job_gets_the_arguments(
     submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_: None)
+    monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         mode="schedule",
         strategy="UnBoundedCompactionStrategy",
@@ -70,6 +70,25 @@ def test_the_job_gets_the_arguments(
     assert request.idempotency_key == idempotency_key(context)
     assert request.commit_metadata["airflow.task_id"] == "compact"
     assert request.options()["hoodie.compaction.target.io"] == "100"
+
+
+def test_a_log_compaction_is_asked_for_by_its_kind(
+    submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
+    task = make(
+        kind="log_compaction",
+        mode="schedule",
+        hoodie_conf={"hoodie.log.compaction.blocks.threshold": 3},
+    )
+    task.execute(task_context(task))
+    (command,) = submissions
+    request = CompactionRequest.from_args(command[command.index(job_script("compaction")) + 1 :])
+    assert (request.kind, request.operation) == ("log_compaction", "log_compact")
+    assert request.options()["hoodie.log.compaction.blocks.threshold"] == "3"
+    wrong = make(kind="log_compaction", strategy="UnBoundedCompactionStrategy")
+    with pytest.raises(PyhudiRequestError, match="no strategy"):
+        wrong.execute(task_context(wrong))
 
 
 def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
@@ -103,6 +122,18 @@ def test_pending_plans_are_listed_for_mapping() -> None:
     hook = PyhudiHook()
     path = str(golden_table("v6_mor_pending_compaction"))
     assert hook.pending_compactions(path) == [PLANNED]
+
+
+def test_pending_log_compactions_are_listed_apart(tmp_path: Path) -> None:
+    path = timeline_folder(
+        tmp_path,
+        "20260101000000000.deltacommit",
+        "20260102000000000.logcompaction.requested",
+        "20260103000000000.compaction.requested",
+    )
+    hook = PyhudiHook()
+    assert hook.pending_compactions(path) == ["20260103000000000"]
+    assert hook.pending_compactions(path, operation="log_compact") == ["20260102000000000"]
 
 
 def test_a_table_without_plans_has_none(tmp_path: Path) -> None:

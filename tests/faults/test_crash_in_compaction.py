@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import pytest
 
@@ -39,8 +37,8 @@ from tests.support.plain_compaction import (
 )
 from tests.support.plain_write import outcome
 from tests.support.schedule import TurnStorage, run_in_turns
+from tests.support.visited import Visited
 
-T = TypeVar("T")
 TABLE = "v6_mor_pending_compaction"
 PLANNED = "20261121104850556"
 ROWS = values(expected_rows(TABLE))
@@ -166,34 +164,6 @@ def test_a_run_that_dies_twice_is_done_by_the_third(planned: MemoryStorage) -> N
             recover(writer_on(storage, clock_at(NOW_MS + 20_000)))
             assert leftovers(storage) == [], (first, second)
             assert values(read_texts(storage)) == ROWS, (first, second)
-
-
-@dataclass
-class Visited(FaultyStorage):
-    """A Storage that lets someone in before each call."""
-
-    inner: MemoryStorage
-    visit: Callable[[int], None]
-    calls: int = 0
-
-    def __post_init__(self) -> None:
-        self.faults = Faults()
-        self.is_visited = False
-
-    def _enter(self) -> None:
-        if not self.is_visited:
-            self.is_visited = True
-            self.calls += 1
-            self.visit(self.calls)
-            self.is_visited = False
-
-    def _read(self, call: Callable[[], T]) -> T:
-        self._enter()
-        return call()
-
-    def _write(self, call: Callable[[], T]) -> T:
-        self._enter()
-        return call()
 
 
 @pytest.mark.parametrize("act", [run, plan_and_run])

@@ -72,6 +72,8 @@ COMMANDS: dict[str, Command] = {
     "rollback": writes.rollback,
     "plan_compaction": writes.plan_compaction,
     "run_compaction": writes.run_compaction,
+    "plan_log_compaction": writes.plan_log_compaction,
+    "run_log_compaction": writes.run_log_compaction,
     "timeline": tables.timeline,
     "slices": tables.slices,
     "schema": tables.schema,

@@ -157,13 +157,37 @@ def plan_compaction(hudi: Hudi, table: str, options: dict[str, str] | None = Non
         client.close()
 
 
-def run_compaction(hudi: Hudi, table: str, instant: str) -> None:
+def run_compaction(
+    hudi: Hudi, table: str, instant: str, options: dict[str, str] | None = None
+) -> None:
     """Run a compaction that is planned."""
-    client = write_client(hudi, table, {})
+    client = write_client(hudi, table, options or {})
     try:
         if hudi.is_1x:
             client.compact(instant, True)
         else:
             client.compact(instant)
+    finally:
+        client.close()
+
+
+def plan_log_compaction(hudi: Hudi, table: str, blocks: int = 2) -> str | None:
+    """Plan a log compaction of slices with so many blocks; answer its instant, None for none."""
+    client = write_client(hudi, table, {"hoodie.log.compaction.blocks.threshold": str(blocks)})
+    try:
+        found = client.scheduleLogCompaction(hudi.apache.common.util.Option.empty())
+        return str(found.get()) if found.isPresent() else None
+    finally:
+        client.close()
+
+
+def run_log_compaction(hudi: Hudi, table: str, instant: str) -> None:
+    """Run a log compaction that is planned."""
+    client = write_client(hudi, table, {})
+    try:
+        if hudi.is_1x:
+            client.logCompact(instant, True)
+        else:
+            client.logCompact(instant)
     finally:
         client.close()

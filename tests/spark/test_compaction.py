@@ -159,7 +159,7 @@ def test_a_write_stands_when_its_compaction_fails(
         raise ConflictError("another writer is at work")
 
     table = tmp_path / "orders"
-    monkeypatch.setattr("pyhudi.spark.compaction.schedule", fails)
+    monkeypatch.setattr("pyhudi.services.compaction_kinds.schedule", fails)
     result = written(spark, table, 1, hoodie_compact_inline="true")
     assert result.status == "committed"
     assert len(rows_of(table)) == 19

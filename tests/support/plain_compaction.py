@@ -131,7 +131,8 @@ def delete_key(storage: Storage, key: str, instant: str) -> None:
         version=max(versions, default=0) + 1,
         write_token="9-9-9",
     )
-    storage.put(f"{found.partition}/{name}", delete_block(instant, key))
+    path = f"{found.partition}/{name}" if found.partition else str(name)
+    storage.put(path, delete_block(instant, key))
 
 
 def delta_commit(storage: Storage, instant: str) -> None:

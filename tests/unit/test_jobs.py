@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,20 @@ def test_a_request_to_compact_survives_its_command_line() -> None:
         "hoodie.compact.inline.max.delta.commits": "3",
         "pyhudi.idempotency.key": "k",
     }
+
+
+def test_a_log_compaction_is_another_kind_of_request() -> None:
+    request = CompactionRequest(base_path="/t", kind="log_compaction", mode="schedule")
+    assert CompactionRequest.from_args(request.to_args()) == request
+    assert (request.operation, replace(request, kind="compaction").operation) == (
+        "log_compact",
+        "compact",
+    )
+    with pytest.raises(OptionError, match="kind is 'minor'"):
+        CompactionRequest.from_args(["--base-path", "/t", "--kind", "minor"])
+    for wrong in (replace(request, strategy="X"), replace(request, max_delta_commits="1")):
+        with pytest.raises(OptionError, match="leave --strategy"):
+            wrong.check()
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,22 @@ PARTITION_PATTERN = declare(
         "PartitionRegexBasedCompactionStrategy takes",
     )
 )
-
+LOG_INLINE = declare(
+    Option(
+        key="hoodie.log.compaction.inline",
+        parse=option.parse_bool,
+        default=False,
+        doc="a write to a merge-on-read table plans a log compaction when it is due, and runs it",
+    )
+)
+LOG_BLOCKS = declare(
+    Option(
+        key="hoodie.log.compaction.blocks.threshold",
+        parse=option.parse_positive,
+        default=5,
+        doc="log blocks of a file slice, of several writes, that a log compaction makes one of",
+    )
+)
 MEMORY = declare(
     Option(
         key="hoodie.memory.compaction.max.size",
@@ -168,6 +183,8 @@ MEMORY = declare(
 class CompactionConfig:
     """When a compaction is due, which file slices it takes, and the memory for each.
 
+    A log compaction takes slices of at least ``log_blocks`` blocks.
+
     Units: ``target_io`` in megabytes, ``log_size_threshold`` in bytes.
     """
 
@@ -182,6 +199,8 @@ class CompactionConfig:
     log_count_threshold: int = LOG_COUNT_THRESHOLD.default
     target_partitions: int = TARGET_PARTITIONS.default
     partition_pattern: re.Pattern[str] | None = None
+    is_log_inline: bool = LOG_INLINE.default
+    log_blocks: int = LOG_BLOCKS.default
     memory: MergeMemory = DEFAULT_MEMORY
 
     @classmethod
@@ -203,6 +222,8 @@ class CompactionConfig:
             log_count_threshold=LOG_COUNT_THRESHOLD.read(options),
             target_partitions=TARGET_PARTITIONS.read(options),
             partition_pattern=PARTITION_PATTERN.read(options),
+            is_log_inline=LOG_INLINE.read(options),
+            log_blocks=LOG_BLOCKS.read(options),
             memory=MergeMemory(limit_bytes=MEMORY.read(options), folder=SPILL_FOLDER.read(options)),
         )
         needs_pattern = Strategy.PARTITION_PATTERN in found.strategies

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi.errors import UnsupportedError
+from pyhudi.logfile.delete_orderings import are_all_valid
 from pyhudi.logfile.deletes import ARROW, Deletes, OrderingColumn, OrderingKind
 from pyhudi.schema.columns import flags_of
 
@@ -41,6 +42,23 @@ def ordered_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa
         return _deletes(keys, partition, columns[0].kinds, values=columns[0].values)
     arrays = np.full(len(keys), OrderingKind.ARRAY, dtype=np.int8)
     return _deletes(keys, partition, arrays, several=tuple(columns))
+
+
+def kept_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa.Array]) -> Deletes:
+    """Deletes that were read and are written again: compared by what they were compared by.
+
+    Shapes: as ``ordered_deletes``; those without a value for every ordering column are
+        unconditional.
+    """
+    is_compared = are_all_valid(orderings, len(keys))
+    compared, others = pa.array(is_compared), pa.array(~is_compared)
+    values = [column.filter(compared) for column in orderings]
+    return joined_deletes(
+        [
+            unconditional_deletes(keys.filter(others), partition),
+            ordered_deletes(keys.filter(compared), partition, values),
+        ]
+    )
 
 
 def joined_deletes(parts: Sequence[Deletes]) -> Deletes:

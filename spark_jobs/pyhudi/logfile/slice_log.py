@@ -44,12 +44,16 @@ class LogReading:
 
 @dataclass(slots=True, kw_only=True)
 class LogCounts:
-    """What was found in log files: blocks of all kinds, and the rows of those that count."""
+    """What was found in log files: blocks of all kinds, and the rows of those that count.
+
+    Shapes: ``instants`` are those of the blocks that count, each once, in reading order.
+    """
 
     blocks: int = 0
     damaged: int = 0
     rollbacks: int = 0
     rows: int = 0
+    instants: tuple[str, ...] = ()
 
     def note(self, block: Block) -> None:
         """Count a block."""
@@ -75,15 +79,32 @@ def read_log_records(
         StorageError: records that memory has no room for cannot be put on disk.
     """
     counts = LogCounts() if counts is None else counts
+    counted = counted_blocks(names, open_file, how.is_wanted, counts)
+    counts.instants = tuple(dict.fromkeys(block.instant for block in counted))
+    parts = _counted(_parts_of_files(counted, open_file, how), counts)
+    return merge_log_records(parts, how.schema, how.keys_of, how.rule, how.memory)
+
+
+def counted_blocks(
+    names: Sequence[str],
+    open_file: OpenFile,
+    is_wanted: Callable[[str], bool],
+    counts: LogCounts | None = None,
+) -> tuple[Block, ...]:
+    """The blocks of a slice whose rows and deletes are read, by their headers alone.
+
+    Raises:
+        CorruptTableError: a block that is whole and makes no sense.
+        UnsupportedError: a block that is not read here.
+    """
     blocks: list[Block] = []
     for name in names:
         with open_file(name) as source:
             blocks += _blocks(source, name)
-    for block in blocks:
-        counts.note(block)
-    counted = blocks_that_count(blocks, how.is_wanted)
-    parts = _counted(_parts_of_files(counted, open_file, how), counts)
-    return merge_log_records(parts, how.schema, how.keys_of, how.rule, how.memory)
+    if counts is not None:
+        for block in blocks:
+            counts.note(block)
+    return blocks_that_count(blocks, is_wanted)
 
 
 def _parts_of_files(

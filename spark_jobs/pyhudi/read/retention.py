@@ -94,13 +94,16 @@ def _is_archived(table: Table) -> bool:
 
 def _first_pending_write(table: Table) -> Instant | None:
     for instant in table.timeline.pending_writes():
-        if instant.action is not Action.REPLACE_COMMIT or not _is_clustering(table, instant):
+        is_rewrite = instant.action is Action.LOG_COMPACTION or _is_clustering(table, instant)
+        if not is_rewrite:
             return instant
     return None
 
 
 def _is_clustering(table: Table, instant: Instant) -> bool:
-    """Whether a pending replacecommit only moves rows, which changes no answer."""
+    """Whether a pending write is a replacecommit that only moves rows, which changes no answer."""
+    if instant.action is not Action.REPLACE_COMMIT:
+        return False
     requested = replace(instant, state=State.REQUESTED)
     data = active.read_state(table.storage, table.config.version, requested)
     return planned_file_groups(data) is not None

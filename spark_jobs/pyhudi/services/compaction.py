@@ -70,9 +70,9 @@ def schedule(
     """
     recover(writer)
     storage, version = writer.storage, writer.config.version
-    with _nobody_writing(writer) as own:
+    with nobody_writing(writer) as own:
         table = load_table(storage)
-        _check_no_dead_write(table, own)
+        check_no_dead_write(table, own)
         after = table.timeline.latest_time
         at = next_instant_time(writer.clock, writer.config.timezone, after)
         if not is_due(table.timeline, config, at):
@@ -105,7 +105,7 @@ def unschedule(writer: Writer, instant: str) -> None:
     storage, version = writer.storage, writer.config.version
     _claim(writer, instant)
     try:
-        with _nobody_writing(writer):
+        with nobody_writing(writer):
             found = find_compaction(active.load(storage, version), instant)
             if found is None or found.state is not State.REQUESTED:
                 what = "not planned" if found is None else f"{found.state.name.lower()} already"
@@ -255,7 +255,7 @@ def _compaction(instant: str, state: State) -> Instant:
     return Instant(time=instant, action=action, state=state)
 
 
-def _check_no_dead_write(table: Table, own: str) -> None:
+def check_no_dead_write(table: Table, own: str) -> None:
     """Refuse to plan while a write waits to be rolled back: that deletes its log files."""
     storage, version = table.storage, table.config.version
     for instant in table.timeline.pending_writes():
@@ -267,7 +267,7 @@ def _check_no_dead_write(table: Table, own: str) -> None:
 
 
 @contextmanager
-def _nobody_writing(writer: Writer) -> Iterator[str]:
+def nobody_writing(writer: Writer) -> Iterator[str]:
     """A span in which no other writer can begin: an instant, given here, is withdrawn at its end.
 
     Raises:
@@ -292,7 +292,7 @@ def _claim(writer: Writer, instant: str) -> None:
     if _is_alive(writer, instant):
         raise _runs_already(storage, instant)
     # Of several that find it dead only one may take it, so nobody else may be here.
-    with _nobody_writing(writer):
+    with nobody_writing(writer):
         if _is_alive(writer, instant):
             raise _runs_already(storage, instant)
         forget(storage, instant)

@@ -18,7 +18,12 @@ from pyhudi.table.keying import without_columns
 from pyhudi.table.log_merge import LogMerge
 from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table
-from pyhudi.write.encoding import bloom_parameters, file_encoding, full_file_bytes
+from pyhudi.write.encoding import (
+    bloom_parameters,
+    file_encoding,
+    full_file_bytes,
+    parquet_encoding,
+)
 from pyhudi.write.job import WriteJob
 
 
@@ -68,13 +73,18 @@ def compaction_job(table: Table, instant: str, config: WriteConfig, merge: LogMe
         rule=merge.rule,
         combine_batch=False,
         virtual_keys=merge.virtual_keys,
+        logs=config.logs,
+        log_encoding=parquet_encoding(config),
     )
 
 
 def compaction_metadata(
-    table: Table, stats: Iterable[WriteStat], extra: Mapping[str, str]
+    table: Table,
+    stats: Iterable[WriteStat],
+    extra: Mapping[str, str],
+    operation_type: str = "COMPACT",
 ) -> CommitMetadata:
-    """What the completed instant of a compaction says.
+    """What the completed instant of a compaction or log compaction says.
 
     Source: RunCompactionActionExecutor.execute, Hudi 0.15 and 1.1.
     """
@@ -82,7 +92,7 @@ def compaction_metadata(
         partition_to_write_stats=stats_by_partition(stats),
         compacted=True,
         extra_metadata={**extra, "schema": dumps(_avro_schema(table))},
-        operation_type="COMPACT",
+        operation_type=operation_type,
     )
 
 

@@ -81,7 +81,7 @@ def plan_compaction(
         partitions = _partitions(strategy, partitions, config, today)
     chosen = frozenset(partitions)
     operations = [
-        _operation(each, full_file_bytes)
+        operation_of(each, full_file_bytes)
         for each in slices
         if each.log_files
         and each.partition in chosen
@@ -110,7 +110,11 @@ def _seconds(begin: str, end: str) -> float:
     return (last - first).total_seconds()
 
 
-def _operation(found: FileSlice, full_file_bytes: int) -> CompactionOperation:
+def operation_of(found: FileSlice, full_file_bytes: int) -> CompactionOperation:
+    """A slice as plans have it.
+
+    Units: ``full_file_bytes`` is what a base file is taken to become where there is none yet.
+    """
     base = found.base_file
     return CompactionOperation(
         partition=found.partition,

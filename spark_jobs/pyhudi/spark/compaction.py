@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -16,22 +16,17 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
-from pyhudi.errors import HudiError
+from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.jobs import COMPACTION, CompactionRequest, JobResult, Status
-from pyhudi.services.compaction import (
-    CompactionRun,
-    CompactionWork,
-    find_compaction,
-    schedule,
-    unschedule,
-)
+from pyhudi.jobs import COMPACTION_KINDS, CompactionRequest, JobResult, Status
+from pyhudi.services.compaction import CompactionWork
 from pyhudi.services.compaction_job import (
     check_compactable,
     compaction_job,
     compaction_merge,
     compaction_metadata,
 )
+from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
 from pyhudi.services.rollback import writer_of
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.batch.pieces import this_task
@@ -47,9 +42,8 @@ from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
-from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.transaction import Writer
-from pyhudi.write.compact import compact_slice
 from pyhudi.write.encoding import full_file_bytes
 from pyhudi.write.job import WriteJob
 from pyhudi.write.sharing import share_tasks
@@ -65,6 +59,7 @@ def compact(
     spark: SparkSession,
     path: str | os.PathLike[str],
     *,
+    kind: str = COMPACTION_KINDS[0],
     mode: str = "schedule_and_execute",
     instant: str | None = None,
     options: Mapping[str, str] | None = None,
@@ -72,6 +67,8 @@ def compact(
 ) -> JobResult:
     """Compact the log files of a merge-on-read table into new base files.
 
+    With the ``kind`` ``log_compaction`` the log blocks of a file slice become one block instead,
+    where ``hoodie.log.compaction.blocks.threshold`` of them have gathered; no base file is written.
     ``mode`` is ``schedule``, ``execute``, ``schedule_and_execute`` or ``unschedule``; ``instant``
     names the compaction to execute or unschedule, else the oldest pending one is executed.
     ``options`` are Hudi's own (``hoodie.compaction.strategy`` …). Whether a compaction is due is
@@ -85,6 +82,7 @@ def compact(
     """
     request = CompactionRequest(
         base_path=os.fspath(path),
+        kind=kind,
         mode=mode,
         instant=instant,
         hoodie_conf=options or {},
@@ -101,6 +99,7 @@ def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult
         check_known(options)
         service = _service(
             spark,
+            compaction_kind(request.kind),
             request.base_path,
             WriteConfig.from_options(options),
             request.storage_options,
@@ -125,28 +124,33 @@ def compact_after(work: Work, result: JobResult) -> None:
     Source: BaseHoodieTableServiceClient.runTableServicesInline, Hudi 0.15 and 1.1.
     """
     config = work.config.compaction
-    is_asked = config.is_inline or config.is_scheduled_inline
+    is_asked = config.is_inline or config.is_scheduled_inline or config.is_log_inline
     is_logged = work.target.config.table_type is TableType.MERGE_ON_READ
     session = SparkSession.getActiveSession()
     if not is_asked or not is_logged or result.status != "committed" or session is None:
         return
+    kinds, path = [compaction_kind(name) for name in COMPACTION_KINDS], work.target.path
     try:
         with explained(), work.watch.stage("compact"):
-            service = _service(session, work.target.path, work.config, work.storage_options, {})
+            service, log_service = (
+                _service(session, kind, path, work.config, work.storage_options, {})
+                for kind in kinds
+            )
             if config.is_inline:
-                while pending := service.oldest_pending():
-                    service.execute(pending)
-                service.schedule_and_execute()
-            elif service.oldest_pending() is None:
+                service.execute_all()
+            elif config.is_scheduled_inline and service.oldest_pending() is None:
                 service.schedule()
+            if config.is_log_inline:
+                log_service.execute_all()
     except HudiError as failure:
         _log.warning("%s: the write is committed, but not compacted: %s", result.table, failure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Service:
-    """The compactions of one table. ``extra`` goes into plans and commits."""
+    """The compactions of one kind of one table. ``extra`` goes into plans and commits."""
 
+    kind: CompactionKind
     spark: SparkSession
     path: str
     config: WriteConfig
@@ -158,12 +162,12 @@ class _Service:
         table = self._open()
         found = self._planned_before(table)
         if found is None:
-            kind = BaseFileFormat(table.config.base_file_format)
+            file_format = BaseFileFormat(table.config.base_file_format)
             with self.watch.stage("plan"):
-                found = schedule(
+                found = self.kind.schedule(
                     self._writer(table),
                     self.config.compaction,
-                    full_file_bytes=full_file_bytes(self.config, kind),
+                    full_file_bytes=full_file_bytes(self.config, file_format),
                     extra=self.extra,
                 )
         return self._result("nothing_to_do" if found is None else "scheduled", found)
@@ -177,45 +181,64 @@ class _Service:
         planned = self.schedule()
         return planned if planned.instant is None else self.execute(planned.instant)
 
+    def execute_all(self) -> None:
+        """Run what is planned, then what is due."""
+        while pending := self.oldest_pending():
+            self.execute(pending)
+        self.schedule_and_execute()
+
     def execute(self, instant: str | None) -> JobResult:
         table = self._open()
         if instant is None:
             return self._result("nothing_to_do", None)
-        found = find_compaction(table.timeline, instant)
+        found = self.kind.find(table.timeline, instant)
         if found is not None and found.is_completed:
-            return self._result("already_committed", instant, _stats_at(table, found))
+            return self._result("already_committed", instant, self._stats_at(table, found))
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
-        run = CompactionRun(self._writer(table), instant)
+        run = self.kind.run(self._writer(table), instant)
         with run as work:
             merge = compaction_merge(work.table, instant, self.config)
             job = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
-                stats = _write(self.spark, job, merge, work)
+                stats = _write(self.spark, work, job, merge, self.kind.write_slice)
                 note_files(noted, stats)
             with self.watch.stage("commit"):
                 paths = frozenset(stat.path for stat in stats if stat.path)
                 extra = {**self.extra, METRICS: json.dumps(self.watch.stages())}
-                run.complete(compaction_metadata(work.table, stats, extra).to_bytes(), paths)
+                name = self.kind.commit_name
+                metadata = compaction_metadata(work.table, stats, extra, name)
+                run.complete(metadata.to_bytes(), paths)
         return self._result("committed", instant, tuple(stats))
 
     def unschedule(self, instant: str) -> JobResult:
-        unschedule(self._writer(self._open()), instant)
+        self.kind.unschedule(self._writer(self._open()), instant)
         return self._result("unscheduled", instant)
 
     def oldest_pending(self) -> str | None:
         """The instant of the oldest compaction that is planned and not done."""
-        pending = self._open().timeline.pending()
-        return next((each.time for each in pending if each.action is Action.COMPACTION), None)
+        return self.kind.oldest_pending(self._open().timeline)
+
+    def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
+        data = active.read_state(table.storage, table.config.version, completed)
+        metadata = CommitMetadata.from_bytes(data, where=completed.time)
+        if metadata.operation_type not in ("UNKNOWN", self.kind.commit_name):
+            raise RequestError(
+                f"instant {completed.time} is of the operation {metadata.operation_type} and not "
+                f"{self.kind.commit_name}",
+                where=self.path,
+            )
+        return tuple(metadata.write_stats)
 
     def _open(self) -> Table:
         return open_table(self.path, self.storage_options)
 
     def _planned_before(self, table: Table) -> str | None:
         """The plan that an earlier try of this request made."""
-        key = self.extra.get(STAMP)
-        version = table.config.version
-        return find_planned(table.storage, version, table.timeline, key) if key else None
+        key, version = self.extra.get(STAMP), table.config.version
+        if not key:
+            return None
+        return find_planned(table.storage, version, table.timeline, key, self.kind.action)
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, SystemClock(), self.config.heartbeat)
@@ -226,7 +249,7 @@ class _Service:
         table = self._open()
         return job_result(
             status,
-            operation=COMPACTION,
+            operation=self.kind.operation,
             table=table.config.name,
             base_path=self.path,
             instant=instant,
@@ -239,6 +262,7 @@ class _Service:
 
 def _service(
     spark: SparkSession,
+    kind: CompactionKind,
     path: str,
     config: WriteConfig,
     storage_options: Mapping[str, str] | None,
@@ -250,6 +274,7 @@ def _service(
     if config.idempotency_key:
         extra[STAMP] = config.idempotency_key
     return _Service(
+        kind=kind,
         spark=spark,
         path=path,
         config=config,
@@ -259,21 +284,25 @@ def _service(
     )
 
 
-def _stats_at(table: Table, completed: Instant) -> tuple[WriteStat, ...]:
-    done = Instant(time=completed.time, action=Action.COMMIT, state=State.COMPLETED)
-    data = active.read_state(table.storage, table.config.version, done)
-    return tuple(CommitMetadata.from_bytes(data, where=completed.time).write_stats)
-
-
 def _write(
-    spark: SparkSession, job: WriteJob, merge: LogMerge, work: CompactionWork
+    spark: SparkSession,
+    work: CompactionWork,
+    job: WriteJob,
+    merge: LogMerge,
+    write_slice: WriteSlice,
 ) -> list[WriteStat]:
-    """Write the base file of every slice, and give the statistics of those that count."""
+    """Write what every slice becomes, and give the statistics of the files that count."""
     tasks = _tasks(work.slices, spark.sparkContext.defaultParallelism)
     if not tasks:
         return []
-    numbers = spark.range(0, len(tasks), 1, len(tasks))
-    return stats_of(map_in_arrow(numbers, _compact(tasks, job, merge, work.run), STAT_SCHEMA))
+    numbers, run = spark.range(0, len(tasks), 1, len(tasks)), work.run
+
+    def compact_one(number: int) -> Iterator[pa.RecordBatch]:
+        task = replace(this_task(), stage_id=run)
+        for found in tasks[number]:
+            yield from (stat_batch([stat]) for stat in write_slice(job, task, found, merge))
+
+    return stats_of(map_in_arrow(numbers, _for_each(compact_one), STAT_SCHEMA))
 
 
 def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileSlice, ...], ...]:
@@ -295,16 +324,10 @@ def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileS
     return tuple(tuple(slices[number] for number in task) for task in ordered)
 
 
-def _compact(
-    tasks: tuple[tuple[FileSlice, ...], ...], job: WriteJob, merge: LogMerge, number_of_run: int
-) -> BatchFunction:
+def _for_each(function: Callable[[int], Iterator[pa.RecordBatch]]) -> BatchFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                task = replace(this_task(), stage_id=number_of_run)
-                for found in tasks[number]:
-                    stat = compact_slice(job, task, found, merge)
-                    if stat is not None:
-                        yield stat_batch([stat])
+                yield from function(number)
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from pyhudi.timeline.instant import Action, Instant
+from pyhudi.timeline.instant import Action, Instant, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,20 @@ class Timeline:
     def pending_writes(self) -> Timeline:
         """Writes that began and have not ended; planned compactions and clusterings are no writes.
 
+        A log compaction that runs is one: it appends to log files that others append to.
         Clusterings of table version 6 are filed as replacecommits and are among them.
 
         Source: BaseHoodieTableServiceClient.getInstantsToRollback, Hudi 0.15.
         """
-        services = (Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING)
+        services = (Action.COMPACTION, Action.CLUSTERING)
         return self._where(
             lambda instant: (
                 instant.action.writes_rows
                 and not instant.is_completed
                 and instant.action not in services
+                and not (
+                    instant.action is Action.LOG_COMPACTION and instant.state is State.REQUESTED
+                )
             )
         )
 

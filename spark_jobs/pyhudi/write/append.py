@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -65,12 +65,22 @@ def append_rows(
     kept = incoming.rows
     if incoming.is_delete is not None and not _is_left_to_merger(job):
         kept = kept.filter(pa.array(~incoming.is_delete))
-    with _SliceLog(job, task, place) as log:
-        if kept.num_rows and not job.is_deleting:
-            log.write_rows(kept)
-        if len(deletes):
-            log.write_deletes(deletes)
+    with SliceLog(job, task, place) as log:
+        if not job.is_deleting:
+            log.write_rows(_with_meta_columns(job, task, place, kept))
+        log.write_deletes(deletes)
     return log.stats
+
+
+def _with_meta_columns(
+    job: WriteJob, task: TaskIdentity, place: LogPlace, rows: pa.Table
+) -> Iterator[pa.Table]:
+    first = 0
+    for chunk in chunks(rows):
+        yield new_rows(
+            job, task, chunk, partition=place.partition, file_name=place.file_id, first=first
+        )
+        first += chunk.num_rows
 
 
 def _is_left_to_merger(job: WriteJob) -> bool:
@@ -107,18 +117,31 @@ class _LogFile:
     started: float = field(default_factory=time.perf_counter)
 
 
-class _SliceLog:
-    """The log files that one task appends to a slice; leaving by an error deletes them."""
+class SliceLog:
+    """The log files that one task appends to a slice; leaving by an error deletes them.
 
-    def __init__(self, job: WriteJob, task: TaskIdentity, place: LogPlace) -> None:
+    Every block has the ``header`` beside its instant and schema.
+    """
+
+    def __init__(
+        self,
+        job: WriteJob,
+        task: TaskIdentity,
+        place: LogPlace,
+        header: Mapping[int, str] | None = None,
+    ) -> None:
         self._job, self._task, self._place = job, task, place
+        self._header = {
+            HeaderKey.INSTANT_TIME: job.instant,
+            HeaderKey.SCHEMA: avro.dumps(job.avro_schema),
+            **(header or {}),
+        }
         self._next_version = place.next_version
-        self._rows_made = 0
         self._open: _LogFile | None = None
         self._names: list[str] = list(place.log_files)
         self.stats: list[WriteStat] = []
 
-    def __enter__(self) -> _SliceLog:
+    def __enter__(self) -> SliceLog:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -133,23 +156,15 @@ class _SliceLog:
         for path in paths:
             self._job.storage.delete(path)
 
-    def write_rows(self, rows: pa.Table) -> None:
-        """Write rows in data blocks of the size that the job says.
+    def write_rows(self, parts: Iterable[pa.Table]) -> None:
+        """Write rows, some at a time, in data blocks of the size that the job says.
 
+        Shapes: tables of the columns of the job's schema, meta columns included.
         Source: HoodieAppendHandle.flushToDiskIfRequired, Hudi 0.15 (how the average goes on).
         """
         block, is_avro = _Block(), self._job.logs.data_format is LogDataFormat.AVRO
         average = 0.0
-        for chunk in _chunks(rows):
-            part = new_rows(
-                self._job,
-                self._task,
-                chunk,
-                partition=self._place.partition,
-                file_name=self._place.file_id,
-                first=self._rows_made,
-            )
-            self._rows_made += chunk.num_rows
+        for part in parts:
             start = 0
             while start < part.num_rows:
                 if not average:
@@ -164,7 +179,9 @@ class _SliceLog:
         self._flush(block)
 
     def write_deletes(self, deletes: Deletes) -> None:
-        """Write the delete block, which follows all rows."""
+        """Write the delete block, which follows all rows, unless there are no deletes."""
+        if not len(deletes):
+            return
         file = self._append(BlockKind.DELETE, [encode_deletes(deletes)])
         file.counts.deleted += len(deletes)
 
@@ -200,11 +217,7 @@ class _SliceLog:
 
     def _append(self, kind: BlockKind, content: Sequence[bytes | pa.Buffer]) -> _LogFile:
         file = self._file()
-        header: dict[int, str] = {
-            HeaderKey.INSTANT_TIME: self._job.instant,
-            HeaderKey.SCHEMA: avro.dumps(self._job.avro_schema),
-        }
-        before, behind = frame_of(kind, header, sum(map(len, content)))
+        before, behind = frame_of(kind, self._header, sum(map(len, content)))
         for piece in (before, *content, behind):
             file.sink.write(piece)
             file.size_bytes += len(piece)
@@ -269,7 +282,7 @@ class _Block:
         self.records = 0
 
 
-def _chunks(rows: pa.Table) -> Iterator[pa.Table]:
+def chunks(rows: pa.Table) -> Iterator[pa.Table]:
     """The rows, as many at a time as are encoded at once."""
     step = _CHUNK_ROWS
     if rows.nbytes > _CHUNK_BYTES:

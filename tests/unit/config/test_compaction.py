@@ -49,3 +49,15 @@ def test_partitions_by_pattern_need_a_pattern() -> None:
 def test_its_options_are_known() -> None:
     options = {"hoodie.compact.inline": "true", "hoodie.compaction.target.io": "10"}
     assert check_known(options) == ()
+
+
+def test_a_log_compaction_has_a_threshold_of_blocks() -> None:
+    found = CompactionConfig.from_options({})
+    assert (found.is_log_inline, found.log_blocks) == (False, 5)
+    key = "hoodie.log.compaction.blocks.threshold"
+    asked = {"hoodie.log.compaction.inline": "true", key: "3"}
+    found = CompactionConfig.from_options(asked)
+    assert (found.is_log_inline, found.log_blocks) == (True, 3)
+    assert check_known(asked) == ()
+    with pytest.raises(OptionError, match=r"blocks\.threshold"):
+        CompactionConfig.from_options({key: "0"})

@@ -10,7 +10,12 @@ import pytest
 from pyhudi.errors import UnsupportedError
 from pyhudi.logfile.delete_orderings import ordering_values
 from pyhudi.logfile.deletes import OrderingKind, decode_deletes, encode_deletes
-from pyhudi.logfile.new_deletes import joined_deletes, ordered_deletes, unconditional_deletes
+from pyhudi.logfile.new_deletes import (
+    joined_deletes,
+    kept_deletes,
+    ordered_deletes,
+    unconditional_deletes,
+)
 
 KEYS = pa.array(["a", "b"])
 DAY = datetime.date(2026, 1, 2)
@@ -74,3 +79,12 @@ def test_joined_deletes_keep_what_each_has() -> None:
 def test_values_that_delete_blocks_do_not_know_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="the ordering column has the type list"):
         ordered_deletes(KEYS, "p", [pa.array([[1], [2]])])
+
+
+def test_deletes_that_are_written_again_are_compared_as_before() -> None:
+    gap = pa.array([None, 7], pa.int64())
+    found = written(kept_deletes(KEYS, "p", [gap]))
+    assert found.keys.to_pylist() == ["a", "b"]
+    assert found.kinds.tolist() == [OrderingKind.INT, OrderingKind.LONG]
+    assert ordering_values(found, [pa.int64()]) == (gap,)
+    assert written(kept_deletes(KEYS, "p", [])).kinds.tolist() == [OrderingKind.INT] * 2

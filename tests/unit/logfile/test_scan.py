@@ -77,6 +77,12 @@ def test_a_compacted_block_without_its_parts_stands_where_it_is() -> None:
     assert instants(data("3"), data("4", "1,2"), data("5")) == "345"
 
 
+def test_a_compacted_block_that_is_rolled_back_leaves_its_parts() -> None:
+    compacted = (data("1"), data("2"), data("4", "1,2"), rollback("4"))
+    assert instants(*compacted, data("5")) == "125"
+    assert instants(*compacted, data("6", "2,1"), data("5")) == "65"
+
+
 def test_a_compaction_that_is_not_wanted_leaves_its_parts() -> None:
     assert instants(data("1"), data("2"), data("4", "1,2"), wanted="12") == "12"
 

@@ -10,7 +10,7 @@ import pytest
 
 from pyhudi.config.merging import MergeLaw
 from pyhudi.errors import SchemaError
-from pyhudi.logfile.slice_log import LogReading, read_log_records
+from pyhudi.logfile.slice_log import LogCounts, LogReading, read_log_records
 from pyhudi.merge.rule import MergeRule
 from tests.support.log_files import avro_block, delete_block, rollback_block, rows
 
@@ -59,6 +59,27 @@ def test_a_rollback_in_a_later_file_counts() -> None:
         "second": rollback_block("3", "2"),
     }
     assert read(files) == {"a": 1.0}
+
+
+def test_the_writes_whose_blocks_count_are_noted_in_reading_order() -> None:
+    content = (
+        avro_block("2", rows(("a", 1, None))) + delete_block("1", "b") + delete_block("2", "c")
+    )
+    files = {"first": content, "second": delete_block("3", "a") + rollback_block("4", "3")}
+    counts = LogCounts()
+
+    @contextmanager
+    def open_file(name: str) -> Iterator[pa.NativeFile]:
+        yield pa.BufferReader(files[name])
+
+    how = LogReading(
+        is_wanted=lambda _: True,
+        schema=TABLE,
+        keys_of=lambda found: found.column("_hoodie_record_key"),
+        rule=MergeRule(law=MergeLaw.COMMIT_TIME),
+    )
+    read_log_records(list(files), open_file, how, counts)
+    assert counts.instants == ("2", "1")
 
 
 def test_no_files_are_no_records() -> None:

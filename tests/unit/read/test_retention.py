@@ -40,6 +40,12 @@ def test_a_pending_clustering_does_not_stop_time_travel() -> None:
     assert pyhudi.read_table(golden_table("v6_cow_pending_clustering"), as_of="2027-01-01").num_rows
 
 
+def test_an_unfinished_log_compaction_does_not_stop_time_travel(tmp_path: Path) -> None:
+    table = golden_copy("v6_mor_logs_avro", tmp_path)
+    (table / ".hoodie" / "20261122000000000.logcompaction.inflight").touch()
+    assert pyhudi.read_table(table, as_of="2027-01-01").num_rows
+
+
 def test_changes_across_an_unfinished_write_are_refused(tmp_path: Path) -> None:
     table = golden_copy("v6_cow_basic", tmp_path)
     (table / ".hoodie" / "20261121111003365.commit").unlink()

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyhudi.table.pending import pending_compactions, pending_plans
-from pyhudi.table.table import Table, open_table
+from pyhudi.table.pending import (
+    find_planned,
+    pending_compactions,
+    pending_log_compactions,
+    pending_plans,
+)
+from pyhudi.table.table import Table, load_table, open_table
+from pyhudi.timeline.instant import Action
 from tests.support.golden import golden_copy, golden_table
+from tests.support.plain_log_compaction import before_log_compaction
 
 
 def pending(table: Table) -> dict[tuple[str, str], str]:
@@ -29,3 +36,12 @@ def test_a_compaction_that_was_unscheduled_meanwhile_claims_nothing(tmp_path: Pa
     table = open_table(path)
     (path / ".hoodie" / "20261121104850556.compaction.requested").unlink()
     assert list(pending_plans(table.storage, table.config.version, table.timeline)) == []
+
+
+def test_a_planned_log_compaction_claims_nothing_but_from_others_of_its_kind() -> None:
+    table = load_table(before_log_compaction())
+    assert pending(table) == {}
+    where = table.storage, table.config.version, table.timeline
+    found = pending_log_compactions(*where)
+    assert sorted(partition for partition, _ in found) == ["north", "south"]
+    assert find_planned(*where, "key", Action.LOG_COMPACTION) is None

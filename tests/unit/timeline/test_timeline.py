@@ -57,7 +57,14 @@ def test_completed_pending_and_writes() -> None:
 
 
 def test_a_planned_compaction_is_no_write_that_failed() -> None:
-    assert not len(Timeline.of([instant("1", Action.COMPACTION, REQUESTED)]).pending_writes())
+    for action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        assert not len(Timeline.of([instant("1", action, REQUESTED)]).pending_writes())
+
+
+def test_a_log_compaction_that_runs_is_a_write() -> None:
+    timeline = Timeline.of([instant("1", Action.LOG_COMPACTION, INFLIGHT)])
+    assert times(timeline.pending_writes()) == ["1"]
+    assert not len(Timeline.of([*timeline, instant("1", Action.DELTA_COMMIT)]).pending_writes())
 
 
 def test_a_new_instant_must_be_later_than_completion_times() -> None:
