@@ -31,6 +31,7 @@ from pyhudi.errors import (
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.filegroup.names import parse_base_file_name
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.filegroup.view import GroupId
 from pyhudi.services.compaction_plan import is_due, plan_compaction
 from pyhudi.services.rollback import recover, revert_compaction, rollbacks_of
 from pyhudi.storage.storage import Storage
@@ -77,12 +78,12 @@ def schedule(
         at = next_instant_time(writer.clock, writer.config.timezone, after)
         if not is_due(table.timeline, config, at):
             return None
-        claimed = {
-            *table.pending_compactions(),
-            *claimed_file_groups(storage, version, table.timeline),
-        }
         plan = plan_compaction(
-            table.latest_slices(), claimed, config, at=at, full_file_bytes=full_file_bytes
+            table.latest_slices(),
+            claimed_groups(table),
+            config,
+            at=at,
+            full_file_bytes=full_file_bytes,
         )
         if not plan.operations:
             return None
@@ -121,6 +122,13 @@ def unschedule(writer: Writer, instant: str) -> None:
             active.remove(storage, version, found)
     finally:
         unsign(storage, instant)
+
+
+def claimed_groups(table: Table) -> frozenset[GroupId]:
+    """The file groups that a compaction or clustering is about to rewrite."""
+    storage, version = table.storage, table.config.version
+    clustered = claimed_file_groups(storage, version, table.timeline)
+    return frozenset({*table.pending_compactions(), *clustered})
 
 
 def find_compaction(timeline: Timeline, instant: str) -> Instant | None:

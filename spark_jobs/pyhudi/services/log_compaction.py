@@ -24,22 +24,25 @@ from dataclasses import replace
 from pyhudi.config.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.filegroup.view import GroupId
 from pyhudi.logfile.slice_log import counted_blocks
-from pyhudi.services.compaction import CompactionWork, check_no_dead_write, nobody_writing
+from pyhudi.services.compaction import (
+    CompactionWork,
+    check_no_dead_write,
+    claimed_groups,
+    nobody_writing,
+)
 from pyhudi.services.log_compaction_plan import (
     candidates,
     plan_log_compaction,
     unchanged_slices,
 )
 from pyhudi.services.rollback import recover, roll_back
-from pyhudi.table.pending import pending_compactions, pending_log_compactions, read_plan
+from pyhudi.table.pending import pending_log_compactions, read_plan
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.clustering import claimed_file_groups
 from pyhudi.transaction.heartbeat import Heartbeat, forget, sign
 from pyhudi.transaction.landing import drop_markers, land
 from pyhudi.transaction.markers import delete_strays
@@ -70,7 +73,7 @@ def schedule_log_compaction(
     with nobody_writing(writer) as own:
         table = load_table(storage)
         check_no_dead_write(table, own)
-        claimed = _claimed(table) | pending_log_compactions(storage, version, table.timeline)
+        claimed = claimed_groups(table) | pending_log_compactions(storage, version, table.timeline)
         blocks = _blocks_of(table, candidates(table.latest_slices(), claimed))
         plan = plan_log_compaction(blocks, config, full_file_bytes=full_file_bytes)
         if not plan.operations:
@@ -181,7 +184,7 @@ class LogCompactionRun:
         requested = _log_compaction(self._instant, State.REQUESTED)
         plan = read_plan(storage, version, requested, Action.LOG_COMPACTION)
         partitions = sorted({operation.partition for operation in plan.operations})
-        slices = unchanged_slices(plan, table.latest_slices(partitions), _claimed(table))
+        slices = unchanged_slices(plan, table.latest_slices(partitions), claimed_groups(table))
         if len(slices) < len(plan.operations):
             _log.warning(
                 "%s: of %d file slices of log compaction %s only %d are as they were planned",
@@ -220,17 +223,6 @@ def _heartbeat(writer: Writer, instant: str) -> Iterator[None]:
     sign(writer.storage, instant)
     with Heartbeat(writer.storage, instant, writer.heartbeat):
         yield
-
-
-def _claimed(table: Table) -> frozenset[GroupId]:
-    """The file groups that a compaction or clustering is about to rewrite."""
-    storage, version = table.storage, table.config.version
-    return frozenset(
-        {
-            *pending_compactions(storage, version, table.timeline),
-            *claimed_file_groups(storage, version, table.timeline),
-        }
-    )
 
 
 def _blocks_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pyarrow as pa
 
@@ -18,6 +17,7 @@ from pyhudi.logfile.slice_log import LogCounts, read_log_records
 from pyhudi.schema.metafields import FILE_NAME
 from pyhudi.table.log_merge import LogMerge
 from pyhudi.write.append import SliceLog, chunks
+from pyhudi.write.compact import with_scan
 from pyhudi.write.job import TaskIdentity, WriteJob
 from pyhudi.write.new_rows import constant
 
@@ -50,17 +50,7 @@ def log_compact_slice(
         orderings = [column.filter(is_delete) for column in records.orderings]
         log.write_deletes(kept_deletes(records.keys.filter(is_delete), found.partition, orderings))
     return [
-        replace(
-            stat,
-            total_log_records=counts.rows,
-            total_log_files_compacted=len(found.log_files),
-            total_log_size_compacted=sum(log.size_bytes for log in found.log_files),
-            total_updated_records_compacted=len(records),
-            total_log_blocks=counts.blocks,
-            total_corrupt_log_blocks=counts.damaged,
-            total_rollback_blocks=counts.rollbacks,
-            total_scan_time=scan_ms,
-        )
+        with_scan(stat, found, counts, records=len(records), milliseconds=scan_ms)
         for stat in log.stats
     ]
 
