@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,23 @@ def beside() -> tuple[Module, ...]:
     return tuple(_parse(file, ROOT / file.parent.name) for file in files)
 
 
+def parse(file: Path) -> tuple[str, ast.Module]:
+    """The text of a Python file and its syntax tree.
+
+    No garbage is collected meanwhile: what finalizers of other tests' objects log with a
+    traceback is parsed too, and in the midst of a parse CPython 3.11 fails on that ("AST
+    constructor recursion depth mismatch").
+    """
+    text = file.read_text(encoding="utf-8")
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return text, ast.parse(text, filename=file.relative_to(ROOT).as_posix())
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def docstrings(tree: ast.Module) -> set[int]:
     """The ids of the string nodes that are docstrings."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -91,11 +109,11 @@ def _modules(folder: Path) -> tuple[Module, ...]:
 
 
 def _parse(file: Path, top: Path) -> Module:
-    text = file.read_text(encoding="utf-8")
+    text, tree = parse(file)
     parts = file.relative_to(top).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     path = file.relative_to(ROOT).as_posix()
-    return Module(path=path, name=name, text=text, tree=ast.parse(text, filename=path))
+    return Module(path=path, name=name, text=text, tree=tree)
 
 
 def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
