@@ -15,7 +15,6 @@ from pyhudi.services.rollback import recover
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction import transaction as module
 from pyhudi.transaction.transaction import Transaction
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
@@ -32,14 +31,10 @@ from tests.support.plain_write import (
 )
 from tests.support.schedule import TurnStorage, run_in_turns
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 OLD: Rows = {("x", "a"): (1, "old")}
 RIVALS: tuple[Rows, Rows] = ({("x", "a"): (2, "first")}, {("x", "a"): (2, "second")})
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The threads take turns by call; a pause between two calls only makes the tests slow."""
-    monkeypatch.setattr(module.time, "sleep", lambda _: None)
 
 
 def every_order(calls: int) -> Iterator[list[int]]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import TypeVar
 
 import pyarrow as pa
 
 from pyhudi.errors import StorageError
 from pyhudi.storage.storage import FileStatus
+from pyhudi.transaction.process import ProcessMark
 from tests.support.memory import MemoryStorage
 
 T = TypeVar("T")
@@ -150,14 +148,13 @@ def bury(storage: MemoryStorage) -> None:
         storage.put(path, heartbeat_of(dead_pid()))
 
 
-def heartbeat_of(pid: int, host: str | None = None) -> bytes:
+def heartbeat_of(pid: int) -> bytes:
     """The text of a heartbeat."""
-    return json.dumps({"host": host or socket.gethostname(), "pid": pid}).encode()
+    return ProcessMark.of(pid).to_bytes()
 
 
-@cache
 def dead_pid() -> int:
-    """The id of a process that has ended."""
+    """The id of a process that has ended just now: after some thousands more it is used again."""
     process = subprocess.Popen(["true"])
     process.wait()
     assert process.pid != os.getpid()

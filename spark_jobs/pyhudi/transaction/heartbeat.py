@@ -6,15 +6,14 @@ modification time is renewed at each interval and which is gone when the write h
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import socket
 import threading
 
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
 from pyhudi.storage.storage import Storage
+from pyhudi.transaction.process import ProcessMark
 
 _FOLDER = ".hoodie/.heartbeat"
 _STAYS = "the heartbeat stays behind until it expires: %s"
@@ -24,8 +23,8 @@ _log = logging.getLogger(__name__)
 class Heartbeat:
     """Keeps the heartbeat of an instant that is signed fresh from a thread, until it is left.
 
-    The file's text names host and process, which Hudi leaves empty and does not read: a writer
-    that died on this very machine is known to be dead at once.
+    The file's text tells the process, where Hudi writes and reads nothing: a writer that died on
+    this very machine is known to be dead at once.
     """
 
     def __init__(self, storage: Storage, instant: str, config: HeartbeatConfig) -> None:
@@ -96,27 +95,11 @@ def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatCo
     if now_ms - status.modified_ms > config.interval_ms * config.tolerable_misses:
         return False
     try:
-        return not _died_here(storage.read(_path(instant)))
+        owner = ProcessMark.from_bytes(storage.read(_path(instant)))
     except MissingFileError:
         # The writer ended in this very moment.
         return False
-
-
-def _died_here(text: bytes) -> bool:
-    try:
-        owner = json.loads(text)
-        host, pid = owner["host"], int(owner["pid"])
-    except (ValueError, KeyError, TypeError):
-        return False
-    if host != socket.gethostname():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+    return owner is None or not owner.is_gone()
 
 
 def forget(storage: Storage, instant: str) -> None:
@@ -125,7 +108,7 @@ def forget(storage: Storage, instant: str) -> None:
 
 
 def _owner() -> bytes:
-    return json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode()
+    return ProcessMark.of(os.getpid()).to_bytes()
 
 
 def _path(instant: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import time
 
 import pytest
@@ -46,12 +44,8 @@ def test_an_instant_is_signed_by_one_writer():
     [
         pytest.param(heartbeat_of(dead_pid()), False, id="dead process of this host"),
         pytest.param(heartbeat_of(os.getpid()), True, id="living process of this host"),
-        pytest.param(heartbeat_of(1), True, id="process of another user"),
-        pytest.param(heartbeat_of(dead_pid(), "elsewhere"), True, id="another host"),
         pytest.param(b"", True, id="Hudi's empty file"),
         pytest.param(b"\xff not json", True, id="other bytes"),
-        pytest.param(b"[]", True, id="other json"),
-        pytest.param(b'{"host": 1, "pid": "x"}', True, id="other values"),
     ],
 )
 def test_a_fresh_heartbeat_counts_unless_its_process_is_known_to_be_gone(
@@ -83,10 +77,7 @@ def test_a_heartbeat_is_renewed_until_it_is_left():
         deadline = time.monotonic() + 10
         while storage.read(PATH) == b"old" and time.monotonic() < deadline:
             time.sleep(0.005)
-        assert json.loads(storage.read(PATH)) == {
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-        }
+        assert storage.read(PATH) == heartbeat_of(os.getpid())
     assert storage.files == {}
 
 

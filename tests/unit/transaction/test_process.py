@@ -1,0 +1,60 @@
+"""Which processes are known to be gone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from pyhudi.transaction.process import ProcessMark
+from tests.support.faulty import dead_pid
+
+ME = ProcessMark.of(os.getpid())
+
+
+def test_a_mark_goes_through_text_and_back():
+    assert ProcessMark.from_bytes(ME.to_bytes()) == ME
+    assert not ME.is_gone()
+
+
+def test_a_process_that_ended_here_is_gone():
+    assert replace(ME, pid=dead_pid()).is_gone()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"host": "elsewhere"}, {"boot": "another boot"}, {"namespace": "pid:[1]"}],
+    ids=lambda other: next(iter(other)),
+)
+def test_of_a_process_elsewhere_nothing_is_known(other: dict[str, str]):
+    assert not replace(ME, pid=dead_pid(), **other).is_gone()
+
+
+def test_a_process_whose_id_another_has_by_now_is_gone():
+    assert ME.started is not None
+    assert replace(ME, started=str(int(ME.started) - 1)).is_gone()
+
+
+def test_the_first_process_of_all_lives():
+    assert not ProcessMark.of(1).is_gone()
+
+
+def test_a_process_whose_start_is_not_told_is_known_by_its_id():
+    assert not replace(ME, started=None).is_gone()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xff not json",
+        b"[]",
+        b"null",
+        b'{"host": 1, "pid": "x"}',
+        b'{"host": "here", "pid": 7}',
+        ME.to_bytes().replace(b'"started"', b'"begun"'),
+    ],
+)
+def test_other_texts_are_no_marks(data: bytes):
+    assert ProcessMark.from_bytes(data) is None
