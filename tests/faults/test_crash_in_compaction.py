@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,7 +16,6 @@ from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction import transaction
 from pyhudi.transaction.transaction import Transaction
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.golden import expected_rows
@@ -39,6 +37,8 @@ from tests.support.plain_write import outcome
 from tests.support.schedule import TurnStorage, run_in_turns
 from tests.support.visited import Visited
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 TABLE = "v6_mor_pending_compaction"
 PLANNED = "20261121104850556"
 ROWS = values(expected_rows(TABLE))
@@ -46,22 +46,6 @@ KEY = "k0002"
 LEFT = [row for row in ROWS if f'"_hoodie_record_key":"{KEY}"' not in row]
 """The rows once a writer has deleted that key."""
 STOPPING = [kind for kind in Fault if kind is not Fault.NONE]
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The threads take turns by call; a pause between two calls only makes the tests slow."""
-    monkeypatch.setattr(transaction.time, "sleep", lambda _: None)
-
-
-@pytest.fixture(autouse=True)
-def no_garbage() -> Iterator[None]:
-    """Arrow tells of files that could not be closed, in Python, whenever they are collected.
-
-    In the midst of a compilation that would break it (CPython 3.11).
-    """
-    yield
-    gc.collect()
 
 
 def random_orders(count: int, calls: int) -> Iterator[list[int]]:

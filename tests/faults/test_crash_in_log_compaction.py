@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import random
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
 from pyhudi.errors import ConflictError, HudiError, RequestError
+from pyhudi.jobs import LOG_COMPACTION_KIND
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block, iter_blocks
-from pyhudi.services.log_compaction import unschedule_log_compaction
+from pyhudi.services.log_compaction import LogCompactionRun, unschedule_log_compaction
 from pyhudi.services.rollback import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
+from pyhudi.timeline import active
 from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action, State
-from pyhudi.transaction import transaction
 from pyhudi.transaction.transaction import Transaction
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
@@ -30,6 +29,7 @@ from tests.support.plain_compaction import (
     plan,
     read_texts,
     values,
+    write_slices,
     writer_on,
 )
 from tests.support.plain_log_compaction import (
@@ -42,21 +42,10 @@ from tests.support.plain_write import outcome
 from tests.support.schedule import TurnStorage, run_in_turns
 from tests.support.visited import Visited
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 KEY = "k0002"
 STOPPING = [kind for kind in Fault if kind is not Fault.NONE]
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The threads take turns by call; a pause between two calls only makes the tests slow."""
-    monkeypatch.setattr(transaction.time, "sleep", lambda _: None)
-
-
-@pytest.fixture(autouse=True)
-def no_garbage() -> Iterator[None]:
-    """Arrow tells of files that could not be closed, in Python, whenever they are collected."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +231,28 @@ def test_a_run_that_was_taken_for_dead_cannot_commit(
         recover(writer_on(storage, clock_at(NOW_MS + 20_000)))
         check_logs(storage, at)
         assert leftovers(storage) == [], at
+
+
+@pytest.mark.parametrize("gone", [Action.DELTA_COMMIT, Action.LOG_COMPACTION])
+def test_a_run_that_another_writer_has_half_undone_cannot_commit(
+    planned: MemoryStorage, rows: list[str], gone: Action
+) -> None:
+    """Of the instant that keeps others from writing and its own only one is left."""
+    storage = planned.copy()
+    compacting = LogCompactionRun(writer_on(storage, clock_at()), PLANNED)
+    with compacting as work:
+        stats = write_slices(work, PLANNED, LOG_COMPACTION_KIND)
+        written = frozenset(stat.path or "" for stat in stats)
+        assert written <= storage.files.keys()
+        timeline = load_table(storage).timeline
+        (undone,) = [each for each in timeline.pending_writes() if each.action is gone]
+        active.remove(storage, work.table.config.version, undone)
+        with pytest.raises(ConflictError, match="was rolled back by another writer"):
+            compacting.complete(b"{}", written)
+        assert not written & storage.files.keys()
+    recover(writer_on(storage, clock_at(NOW_MS + 20_000)))
+    assert read_texts(storage) == rows
+    assert leftovers(storage) == []
 
 
 def test_compactions_mind_no_plan_and_a_plan_minds_them(

@@ -15,16 +15,18 @@ from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig, WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.jobs import COMPACTION_KIND
 from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
 from pyhudi.read.snapshot import read_file
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
-from pyhudi.services.compaction import CompactionRun, CompactionWork, schedule
+from pyhudi.services.compaction import CompactionWork, schedule
 from pyhudi.services.compaction_job import (
     compaction_job,
     compaction_merge,
     compaction_metadata,
 )
+from pyhudi.services.compaction_kinds import compaction_kind
 from pyhudi.services.rollback import roll_back
 from pyhudi.storage.storage import Storage
 from pyhudi.table.pending import pending_compactions
@@ -33,7 +35,6 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.transaction import Writer
-from pyhudi.write.compact import compact_slice
 from pyhudi.write.job import TaskIdentity
 from tests.support.golden import golden_table, row_texts, without
 from tests.support.log_files import delete_block
@@ -75,26 +76,31 @@ def plan(storage: Storage, clock: Clock, config: CompactionConfig = ALWAYS) -> s
     return schedule(writer_on(storage, clock), config, full_file_bytes=1 << 20)
 
 
-def execute(storage: Storage, clock: Clock, instant: str) -> list[WriteStat]:
-    """Run a compaction, a task for each slice."""
-    run = CompactionRun(writer_on(storage, clock), instant)
+def execute(
+    storage: Storage, clock: Clock, instant: str, kind: str = COMPACTION_KIND
+) -> list[WriteStat]:
+    """Run a compaction or a log compaction, a task for each slice."""
+    found = compaction_kind(kind)
+    run = found.run(writer_on(storage, clock), instant)
     with run as work:
-        stats = write_slices(work, instant)
-        body = compaction_metadata(work.table, stats, {}).to_bytes()
+        stats = write_slices(work, instant, kind)
+        body = compaction_metadata(work.table, stats, {}, found.commit_name).to_bytes()
         run.complete(body, frozenset(stat.path or "" for stat in stats))
     return stats
 
 
-def write_slices(work: CompactionWork, instant: str, *, attempt: int = 0) -> list[WriteStat]:
+def write_slices(
+    work: CompactionWork, instant: str, kind: str = COMPACTION_KIND
+) -> list[WriteStat]:
     """What the tasks of a run do."""
+    write_slice = compaction_kind(kind).write_slice
     merge = compaction_merge(work.table, instant, OPTIONS)
     job = compaction_job(work.table, instant, OPTIONS, merge)
     stats = []
     for number, found in enumerate(work.slices):
-        task = TaskIdentity(partition_id=number, stage_id=work.run, attempt_id=attempt)
-        stat = compact_slice(job, task, found, merge)
-        stats += [] if stat is None else [replace(stat, total_scan_time=0)]
-    return stats
+        task = TaskIdentity(partition_id=number, stage_id=work.run, attempt_id=0)
+        stats += write_slice(job, task, found, merge)
+    return [replace(stat, total_scan_time=0, total_upsert_time=0) for stat in stats]
 
 
 def read_texts(storage: Storage, **query: str) -> list[str]:

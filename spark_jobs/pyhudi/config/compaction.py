@@ -65,7 +65,9 @@ INLINE = declare(
         key="hoodie.compact.inline",
         parse=option.parse_bool,
         default=False,
-        doc="a write to a merge-on-read table plans a compaction when it is due, and runs it",
+        doc="a write to a merge-on-read table plans a compaction when it is due, and runs it; here "
+        "when it is asked for, in Hudi's batch writes unless this is false or "
+        "hoodie.datasource.compaction.async.enable is true",
     )
 )
 SCHEDULE_INLINE = declare(

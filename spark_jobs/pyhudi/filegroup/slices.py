@@ -113,6 +113,18 @@ class LogPlace:
     base_file: str = ""
     log_files: tuple[str, ...] = ()
 
+    @classmethod
+    def after(cls, found: FileSlice) -> LogPlace:
+        """The log file that follows all those of a slice."""
+        return cls(
+            partition=found.partition,
+            file_id=found.file_id,
+            base_instant=found.base_instant,
+            next_version=max((log.name.version for log in found.log_files), default=0) + 1,
+            base_file="" if found.base_file is None else found.base_file.name,
+            log_files=tuple(str(log.name) for log in found.log_files),
+        )
+
     def file_name(self, version: int, write_token: str) -> str:
         """The name of one of the slice's log files."""
         name = LogFileName(

@@ -26,8 +26,7 @@ def stored_keys(
 ) -> Iterator[pa.ChunkedArray]:
     """The record keys of a base file, in file order, at least ``rows`` at a time but at its end.
 
-    Arrow hashes everything that is sought anew at each search, which costs more than the search
-    itself when much is sought among few keys; so ``rows`` is best twice what is sought.
+    How many are best depends on how they are searched, see ``SoughtKeys``.
     """
     waiting: list[pa.StringArray] = []
     for keys in _keys(reader, virtual_keys):

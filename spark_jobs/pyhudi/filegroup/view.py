@@ -145,14 +145,7 @@ def log_places(
         instant = max(newest.base_instant, compacting.get(key, ""))
         if newest.base_instant < instant:
             newest = FileSlice(partition=key[0], file_id=key[1], base_instant=instant)
-        found[key] = LogPlace(
-            partition=group.partition,
-            file_id=group.file_id,
-            base_instant=instant,
-            next_version=max((log.name.version for log in newest.log_files), default=0) + 1,
-            base_file="" if newest.base_file is None else newest.base_file.name,
-            log_files=tuple(str(log.name) for log in newest.log_files),
-        )
+        found[key] = LogPlace.after(newest)
     return found
 
 

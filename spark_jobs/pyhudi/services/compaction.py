@@ -69,11 +69,7 @@ def schedule(
         ConflictError: another writer is at work.
         OptionError: a strategy that does not suit the table's partitions.
     """
-    recover(writer)
-    storage, version = writer.storage, writer.config.version
-    with nobody_writing(writer) as own:
-        table = load_table(storage)
-        check_no_dead_write(table, own)
+    with undisturbed(writer) as (table, _):
         after = table.timeline.latest_time
         at = next_instant_time(writer.clock, writer.config.timezone, after)
         if not is_due(table.timeline, config, at):
@@ -85,12 +81,7 @@ def schedule(
             at=at,
             full_file_bytes=full_file_bytes,
         )
-        if not plan.operations:
-            return None
-        body = replace(plan, extra_metadata=dict(extra or {})).to_bytes()
-        active.write_state(storage, version, _compaction(at, State.REQUESTED), body)
-    _log.info("%s: compaction %s of %d slices", storage.uri, at, len(plan.operations))
-    return at
+        return request(table, _compaction(at, State.REQUESTED), plan, extra)
 
 
 def unschedule(writer: Writer, instant: str) -> None:
@@ -129,6 +120,20 @@ def claimed_groups(table: Table) -> frozenset[GroupId]:
     storage, version = table.storage, table.config.version
     clustered = claimed_file_groups(storage, version, table.timeline)
     return frozenset({*table.pending_compactions(), *clustered})
+
+
+def request(
+    table: Table, requested: Instant, plan: CompactionPlan, extra: Mapping[str, str] | None
+) -> str | None:
+    """Put a plan on the timeline; its instant, or None for a plan without operations."""
+    if not plan.operations:
+        return None
+    storage, at = table.storage, requested.time
+    body = replace(plan, extra_metadata=dict(extra or {})).to_bytes()
+    active.write_state(storage, table.config.version, requested, body)
+    count, what = len(plan.operations), requested.action.value
+    _log.info("%s: %s %s of %d slices", storage.uri, what, at, count)
+    return at
 
 
 def find_compaction(timeline: Timeline, instant: str) -> Instant | None:
@@ -210,7 +215,7 @@ class CompactionRun:
         plan = read_plan(storage, version, found)
         table = load_table(storage)
         slices = _slices_of(plan, storage)
-        self._run = writer.clock.now_ms() % _RUNS
+        self._run = run_number(writer)
         self._earlier = frozenset(read_markers(storage, instant))
         self._rollbacks = self._rollbacks_now()
         active.write_state(storage, version, _compaction(instant, State.INFLIGHT), b"")
@@ -263,7 +268,28 @@ def _compaction(instant: str, state: State) -> Instant:
     return Instant(time=instant, action=action, state=state)
 
 
-def check_no_dead_write(table: Table, own: str) -> None:
+@contextmanager
+def undisturbed(writer: Writer) -> Iterator[tuple[Table, str]]:
+    """A span in which nobody else writes and no dead write waits: the table, and an own instant.
+
+    What dead writers left is undone first.
+
+    Raises:
+        ConflictError: another writer is at work.
+    """
+    recover(writer)
+    with nobody_writing(writer) as own:
+        table = load_table(writer.storage)
+        _check_no_dead_write(table, own)
+        yield table, own
+
+
+def run_number(writer: Writer) -> int:
+    """What tells the files of a run from those of other runs of the same plan."""
+    return writer.clock.now_ms() % _RUNS
+
+
+def _check_no_dead_write(table: Table, own: str) -> None:
     """Refuse to plan while a write waits to be rolled back: that deletes its log files."""
     storage, version = table.storage, table.config.version
     for instant in table.timeline.pending_writes():

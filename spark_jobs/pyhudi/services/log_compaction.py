@@ -19,7 +19,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 from pyhudi.config.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
@@ -27,18 +26,20 @@ from pyhudi.filegroup.slices import FileSlice
 from pyhudi.logfile.slice_log import counted_blocks
 from pyhudi.services.compaction import (
     CompactionWork,
-    check_no_dead_write,
     claimed_groups,
     nobody_writing,
+    request,
+    run_number,
+    undisturbed,
 )
 from pyhudi.services.log_compaction_plan import (
     candidates,
     plan_log_compaction,
     unchanged_slices,
 )
-from pyhudi.services.rollback import recover, roll_back
+from pyhudi.services.rollback import roll_back
 from pyhudi.table.pending import pending_log_compactions, read_plan
-from pyhudi.table.table import Table, load_table
+from pyhudi.table.table import Table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
@@ -50,7 +51,6 @@ from pyhudi.transaction.transaction import Writer
 
 _READERS = 16
 _FEW_SLICES = 16
-_RUNS = 1_000_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -68,21 +68,14 @@ def schedule_log_compaction(
     Raises:
         ConflictError: another writer is at work.
     """
-    recover(writer)
-    storage, version = writer.storage, writer.config.version
-    with nobody_writing(writer) as own:
-        table = load_table(storage)
-        check_no_dead_write(table, own)
-        claimed = claimed_groups(table) | pending_log_compactions(storage, version, table.timeline)
+    with undisturbed(writer) as (table, _):
+        version = table.config.version
+        planned = pending_log_compactions(table.storage, version, table.timeline)
+        claimed = claimed_groups(table) | planned
         blocks = _blocks_of(table, candidates(table.latest_slices(), claimed))
         plan = plan_log_compaction(blocks, config, full_file_bytes=full_file_bytes)
-        if not plan.operations:
-            return None
         at = next_instant_time(writer.clock, writer.config.timezone, table.timeline.latest_time)
-        body = replace(plan, extra_metadata=dict(extra or {})).to_bytes()
-        active.write_state(storage, version, _log_compaction(at, State.REQUESTED), body)
-    _log.info("%s: log compaction %s of %d slices", storage.uri, at, len(plan.operations))
-    return at
+        return request(table, _log_compaction(at, State.REQUESTED), plan, extra)
 
 
 def unschedule_log_compaction(writer: Writer, instant: str) -> None:
@@ -125,12 +118,11 @@ class LogCompactionRun:
         self._held = ExitStack()
 
     def __enter__(self) -> CompactionWork:
-        recover(self._writer)
         with ExitStack() as held:
-            self._own = held.enter_context(nobody_writing(self._writer))
-            found = self._begin()
+            table, self._own = held.enter_context(undisturbed(self._writer))
+            self._check_planned(table)
             held.enter_context(_heartbeat(self._writer, self._instant))
-            work = self._start(found)
+            work = self._start(table)
             self._held = held.pop_all()
         return work
 
@@ -162,10 +154,8 @@ class LogCompactionRun:
         self._is_complete = True
         drop_markers(storage, self._instant)
 
-    def _begin(self) -> Table:
-        storage = self._writer.storage
-        table = load_table(storage)
-        check_no_dead_write(table, self._own)
+    def _check_planned(self, table: Table) -> None:
+        storage = table.storage
         found = find_log_compaction(table.timeline, self._instant)
         if found is None:
             raise RequestError(
@@ -177,7 +167,6 @@ class LogCompactionRun:
             raise ConflictError(
                 f"log compaction {self._instant} has just been run", where=storage.uri
             )
-        return table
 
     def _start(self, table: Table) -> CompactionWork:
         storage, version = self._writer.storage, self._writer.config.version
@@ -195,8 +184,7 @@ class LogCompactionRun:
             )
         inflight = _log_compaction(self._instant, State.INFLIGHT)
         active.write_state(storage, version, inflight, b"")
-        run = self._writer.clock.now_ms() % _RUNS
-        return CompactionWork(table=table, plan=plan, slices=slices, run=run)
+        return CompactionWork(table=table, plan=plan, slices=slices, run=run_number(self._writer))
 
     def _undo(self) -> None:
         writer = self._writer

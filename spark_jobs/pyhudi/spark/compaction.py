@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -18,7 +19,7 @@ from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.jobs import COMPACTION_KINDS, CompactionRequest, JobResult, Status
+from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest, JobResult, Status
 from pyhudi.services.compaction import CompactionWork
 from pyhudi.services.compaction_job import (
     check_compactable,
@@ -59,7 +60,7 @@ def compact(
     spark: SparkSession,
     path: str | os.PathLike[str],
     *,
-    kind: str = COMPACTION_KINDS[0],
+    kind: str = COMPACTION_KIND,
     mode: str = "schedule_and_execute",
     instant: str | None = None,
     options: Mapping[str, str] | None = None,
@@ -129,19 +130,22 @@ def compact_after(work: Work, result: JobResult) -> None:
     session = SparkSession.getActiveSession()
     if not is_asked or not is_logged or result.status != "committed" or session is None:
         return
-    kinds, path = [compaction_kind(name) for name in COMPACTION_KINDS], work.target.path
+    service = partial(
+        _service,
+        session,
+        path=work.target.path,
+        config=work.config,
+        storage_options=work.storage_options,
+        commit_metadata={},
+    )
     try:
         with explained(), work.watch.stage("compact"):
-            service, log_service = (
-                _service(session, kind, path, work.config, work.storage_options, {})
-                for kind in kinds
-            )
             if config.is_inline:
-                service.execute_all()
-            elif config.is_scheduled_inline and service.oldest_pending() is None:
-                service.schedule()
+                service(compaction_kind(COMPACTION_KIND)).execute_all()
+            elif config.is_scheduled_inline:
+                service(compaction_kind(COMPACTION_KIND)).schedule_unless_pending()
             if config.is_log_inline:
-                log_service.execute_all()
+                service(compaction_kind(LOG_COMPACTION_KIND)).execute_all()
     except HudiError as failure:
         _log.warning("%s: the write is committed, but not compacted: %s", result.table, failure)
 
@@ -186,6 +190,11 @@ class _Service:
         while pending := self.oldest_pending():
             self.execute(pending)
         self.schedule_and_execute()
+
+    def schedule_unless_pending(self) -> None:
+        """Plan what is due, where nothing is planned."""
+        if self.oldest_pending() is None:
+            self.schedule()
 
     def execute(self, instant: str | None) -> JobResult:
         table = self._open()

@@ -68,7 +68,7 @@ class Table:
             timeline=self.timeline,
             base_files=tuple(files),
             log_files=tuple(logs),
-            replaced=self._replaced(),
+            replaced=self._replaced() if files or logs else {},
         )
 
     def latest_base_files(

@@ -44,7 +44,7 @@ def log_compact_slice(
         return []
     # Hudi names them from the newest to the oldest.
     header: dict[int, str] = {HeaderKey.COMPACTED_BLOCK_TIMES: ",".join(reversed(counts.instants))}
-    with SliceLog(job, task, _place_of(found), header) as log:
+    with SliceLog(job, task, LogPlace.after(found), header) as log:
         log.write_rows(_rows(job, found, records))
         is_delete = pa.array(records.is_delete)
         orderings = [column.filter(is_delete) for column in records.orderings]
@@ -53,17 +53,6 @@ def log_compact_slice(
         with_scan(stat, found, counts, records=len(records), milliseconds=scan_ms)
         for stat in log.stats
     ]
-
-
-def _place_of(found: FileSlice) -> LogPlace:
-    return LogPlace(
-        partition=found.partition,
-        file_id=found.file_id,
-        base_instant=found.base_instant,
-        next_version=max((log.name.version for log in found.log_files), default=0) + 1,
-        base_file="" if found.base_file is None else found.base_file.name,
-        log_files=tuple(str(log.name) for log in found.log_files),
-    )
 
 
 def _rows(job: WriteJob, found: FileSlice, records: LogRecords) -> Iterator[pa.Table]:

@@ -22,7 +22,7 @@ from pyhudi.services.rollback import recover
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import FakeClock
-from tests.support import plain_log_compaction
+from tests.support import plain_compaction
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
 from tests.support.mor_history import History
@@ -230,7 +230,7 @@ def test_records_past_their_memory_are_log_compacted_from_disk(
     instant = compacted_logs(whole)
     memory = MergeMemory(limit_bytes=64, folder=str(tmp_path))
     small = replace(OPTIONS, compaction=replace(OPTIONS.compaction, memory=memory))
-    monkeypatch.setattr(plain_log_compaction, "OPTIONS", small)
+    monkeypatch.setattr(plain_compaction, "OPTIONS", small)
     monkeypatch.setattr("pyhudi.write.log_compact.BATCH_ROWS", 7)
     assert compacted_logs(spilled) == instant
     assert rows_of(spilled, instant) == rows_of(whole, instant)
