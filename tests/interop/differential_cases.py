@@ -22,6 +22,7 @@ from tests.interop.differential_shapes import (
     WRITE,
     Shape,
     draw_shape,
+    with_log_compactions,
     with_logs,
 )
 
@@ -73,6 +74,7 @@ def case_of(seed: int, steps: int = STEPS) -> Case:
     rng = Random(seed)
     version = "0.15.0" if rng.random() < 0.25 else "1.1.1"
     shape = with_logs(Random(f"logs {seed}"), draw_shape(rng, version))
+    shape = with_log_compactions(Random(f"log compactions {seed}"), shape)
     return Case(seed, version, shape, tuple(_Player(rng, shape).steps(steps)))
 
 

@@ -112,6 +112,17 @@ def with_logs(rng: Random, shape: Shape) -> Shape:
     return replace(shape, creation=creation, always=always)
 
 
+def with_log_compactions(rng: Random, shape: Shape) -> Shape:
+    """The same table, or one whose log files whoever writes makes one of, now and then."""
+    if not shape.keeps_logs or rng.random() < 0.6:
+        return shape
+    more = {
+        "hoodie.log.compaction.inline": "true",
+        "hoodie.log.compaction.blocks.threshold": rng.choice(("2", "3", "5")),
+    }
+    return replace(shape, always={**shape.always, **more})
+
+
 def _draw_keys(rng: Random) -> tuple[str, ...]:
     if rng.random() < 0.65:
         return (rng.choice(("id", "id", "number", "line", "day", "amount")),)

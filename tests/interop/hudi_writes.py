@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,8 @@ def write(
     rows.write.format("hudi").options(**chosen).mode(mode).save(table)
 
 
-def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Any:
+@contextmanager
+def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[Any]:
     """A Spark write client on an existing table."""
     chosen = {**table_options(hudi, table), **options}
     if ordering := chosen.get("hoodie.datasource.write.precombine.field"):
@@ -113,7 +116,11 @@ def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Any:
         .withSchema(resolver.getTableAvroSchema(False).toString())
         .build()
     )
-    return hudi.apache.client.SparkRDDWriteClient(hudi.engine(), config)
+    client = hudi.apache.client.SparkRDDWriteClient(hudi.engine(), config)
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def clean(hudi: Hudi, table: str, retain: int = 1) -> str | None:
@@ -123,11 +130,8 @@ def clean(hudi: Hudi, table: str, retain: int = 1) -> str | None:
     options["hoodie.keep.min.commits"] = str(retain + 1)
     options["hoodie.keep.max.commits"] = str(retain + 2)
     before = _cleans(hudi, table)
-    client = write_client(hudi, table, options)
-    try:
+    with write_client(hudi, table, options) as client:
         client.clean()
-    finally:
-        client.close()
     new = _cleans(hudi, table) - before
     return max(new) if new else None
 
@@ -139,55 +143,42 @@ def _cleans(hudi: Hudi, table: str) -> set[str]:
 
 def rollback(hudi: Hudi, table: str, instant: str) -> bool:
     """Roll one instant back."""
-    client = write_client(hudi, table, {})
-    try:
+    with write_client(hudi, table, {}) as client:
         return bool(client.rollback(instant))
-    finally:
-        client.close()
 
 
 def plan_compaction(hudi: Hudi, table: str, options: dict[str, str] | None = None) -> str | None:
     """Plan a compaction; answer its instant, None when nothing was due."""
     due = {"hoodie.compact.inline.max.delta.commits": "1", **(options or {})}
-    client = write_client(hudi, table, due)
-    try:
-        found = client.scheduleCompaction(hudi.apache.common.util.Option.empty())
-        return str(found.get()) if found.isPresent() else None
-    finally:
-        client.close()
+    with write_client(hudi, table, due) as client:
+        return _planned(client.scheduleCompaction(hudi.apache.common.util.Option.empty()))
 
 
 def run_compaction(
     hudi: Hudi, table: str, instant: str, options: dict[str, str] | None = None
 ) -> None:
     """Run a compaction that is planned."""
-    client = write_client(hudi, table, options or {})
-    try:
-        if hudi.is_1x:
-            client.compact(instant, True)
-        else:
-            client.compact(instant)
-    finally:
-        client.close()
+    with write_client(hudi, table, options or {}) as client:
+        client.compact(*_committing(hudi, instant))
 
 
 def plan_log_compaction(hudi: Hudi, table: str, blocks: int = 2) -> str | None:
     """Plan a log compaction of slices with so many blocks; answer its instant, None for none."""
-    client = write_client(hudi, table, {"hoodie.log.compaction.blocks.threshold": str(blocks)})
-    try:
-        found = client.scheduleLogCompaction(hudi.apache.common.util.Option.empty())
-        return str(found.get()) if found.isPresent() else None
-    finally:
-        client.close()
+    due = {"hoodie.log.compaction.blocks.threshold": str(blocks)}
+    with write_client(hudi, table, due) as client:
+        return _planned(client.scheduleLogCompaction(hudi.apache.common.util.Option.empty()))
 
 
 def run_log_compaction(hudi: Hudi, table: str, instant: str) -> None:
     """Run a log compaction that is planned."""
-    client = write_client(hudi, table, {})
-    try:
-        if hudi.is_1x:
-            client.logCompact(instant, True)
-        else:
-            client.logCompact(instant)
-    finally:
-        client.close()
+    with write_client(hudi, table, {}) as client:
+        client.logCompact(*_committing(hudi, instant))
+
+
+def _planned(found: Any) -> str | None:
+    return str(found.get()) if found.isPresent() else None
+
+
+def _committing(hudi: Hudi, instant: str) -> tuple[object, ...]:
+    """What a client is given to run a plan and commit it; older ones commit in any case."""
+    return (instant, True) if hudi.is_1x else (instant,)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import pyhudi
 import pyhudi.spark
 from pyhudi.actions.compaction import CompactionPlan
+from pyhudi.jobs import LOG_COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks
@@ -27,8 +28,7 @@ from tests.interop.test_compaction import IN_MEMORY, compact, counts_of, logged
 from tests.interop.test_hudi_tables import payload
 from tests.interop.test_merge_on_read import MERGE_ON_READ
 from tests.support.faulty import dead_pid, heartbeat_of
-from tests.support.plain_compaction import writer_on
-from tests.support.plain_log_compaction import write_blocks
+from tests.support.plain_compaction import write_slices, writer_on
 
 BY_NAME = {s.name: s for s in SCENARIOS}
 FEW = {"hoodie.log.compaction.blocks.threshold": "2"}
@@ -202,7 +202,7 @@ def only(version: str, hudi: RealHudi) -> None:
 def die_midway(table: Path, instant: str) -> None:
     """A run that has written its files and no commit."""
     run = LogCompactionRun(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
-    write_blocks(run.__enter__(), instant)
+    write_slices(run.__enter__(), instant, LOG_COMPACTION_KIND)
     for heartbeat in (table / ".hoodie" / ".heartbeat").iterdir():
         heartbeat.write_bytes(heartbeat_of(dead_pid()))
 
