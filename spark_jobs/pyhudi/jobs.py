@@ -22,8 +22,7 @@ Status = Literal["committed", "nothing_to_do", "already_committed", "scheduled",
 COMPACTION = "compact"
 LOG_COMPACTION = "log_compact"
 """What results of the job ``compaction.py`` call the operation, the two kinds of it."""
-LOG_COMPACTION_KIND = "log_compaction"
-COMPACTION_KINDS = ("compaction", LOG_COMPACTION_KIND)
+COMPACTION_KIND, LOG_COMPACTION_KIND = COMPACTION_KINDS = "compaction", "log_compaction"
 CompactionMode = Literal["schedule", "execute", "schedule_and_execute", "unschedule"]
 
 
@@ -205,7 +204,7 @@ class CompactionRequest:
     """
 
     base_path: str
-    kind: str = COMPACTION_KINDS[0]
+    kind: str = COMPACTION_KIND
     mode: str = "schedule_and_execute"
     instant: str | None = None
     strategy: str | None = None

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.support.source_tree import ENGINE, ROOT, Definition, beside, shipped
+from tests.support.source_tree import ENGINE, ROOT, Definition, beside, parse, shipped
 
 VAGUE = {
     "base",
@@ -85,7 +85,7 @@ def test_a_unit_test_lies_where_its_module_lies() -> None:
 def test_a_test_is_named_by_a_sentence() -> None:
     short = []
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(file)[1]):
             is_test = isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
             if is_test and node.name.count("_") < 3:
                 short.append(f"{file.relative_to(ROOT)}:{node.name}")

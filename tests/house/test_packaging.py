@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import tomllib
 
-from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, shipped
+from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, parse, shipped
 
 COMES_ALONG = {"py4j": "pyspark"}
 """Packages that are imported and come with one that is asked for."""
@@ -144,7 +144,7 @@ def test_a_file_of_the_engine_is_read_as_a_package_resource() -> None:
         for path in sorted(ENGINE.rglob("*.py"))
         if any(
             isinstance(node, ast.Name) and node.id == "__file__"
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(parse(path)[1])
         )
     ]
     assert not opened, (

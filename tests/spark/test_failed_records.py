@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 import pyhudi
 from pyhudi.actions.commit import CommitMetadata
-from pyhudi.errors import OptionError, RecordKeyError, SchemaError, UnsupportedError
+from pyhudi.errors import OptionError, RecordKeyError, SchemaError
 from pyhudi.schema.arrow import arrow_to_avro
-from tests.support.orders import OPTIONS, SCHEMA, orders, write
+from tests.support.orders import OPERATION, OPTIONS, SCHEMA, frame, write
 from tests.support.tree import data_files, tree
 
 pytestmark = pytest.mark.spark
@@ -78,12 +78,27 @@ def table(spark: SparkSession, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert"])
+SORT_MODE = "hoodie.bulkinsert.sort.mode"
+COMBINED = {"hoodie.combine.before.insert": "true", SORT_MODE: "GLOBAL_SORT"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "more"),
+    [
+        pytest.param("upsert", {}, id="upsert"),
+        pytest.param("insert", {}, id="insert"),
+        pytest.param("bulk_insert", {}, id="bulk_insert"),
+        pytest.param("bulk_insert", {SORT_MODE: "GLOBAL_SORT"}, id="sorted as a whole"),
+        pytest.param("bulk_insert", {SORT_MODE: "PARTITION_SORT"}, id="sorted by task"),
+        pytest.param("bulk_insert", COMBINED, id="sorted and combined"),
+    ],
+)
 def test_failed_records_are_saved_and_the_others_written(
-    spark: SparkSession, table: Path, tmp_path: Path, operation: str
+    spark: SparkSession, table: Path, tmp_path: Path, operation: str, more: dict[str, str]
 ) -> None:
     folder = tmp_path / "failed"
-    result = write(spark, table, MIXED, operation, {**OPTIONS, **ASKED, **report_to(folder)})
+    options = {**OPTIONS, **ASKED, **report_to(folder), **more}
+    result = write(spark, table, MIXED, operation, options)
     assert result.records["failed"] == 4
     assert result.failures["saved_to"] == str(folder)
     told = {(each["key"], each["cause"]) for each in result.failures["examples"]}
@@ -157,15 +172,28 @@ def test_failures_are_saved_outside_the_table(spark: SparkSession, table: Path) 
         write(spark, table, GOOD, "upsert", {**OPTIONS, "pyhudi.write.error.policy": "report"})
 
 
-def test_a_sorted_bulk_insert_saves_no_failures(
-    spark: SparkSession, table: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("sort_mode", "quantity", "unit"), [("NONE", 7, None), ("GLOBAL_SORT", 2**40, "kg")]
+)
+def test_a_bulk_insert_saves_each_failed_record_once(
+    spark: SparkSession, tmp_path: Path, sort_mode: str, quantity: int, unit: str | None
 ) -> None:
-    options = {**OPTIONS, **report_to(tmp_path / "failed")}
-    with pytest.raises(UnsupportedError, match="sort"):
-        write(
-            spark,
-            table,
-            orders(("a", "x", 1, "v")),
-            "bulk_insert",
-            {**options, "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"},
-        )
+    """Though texts that repeat come encoded, and though ranges are looked for first."""
+    good = [(f"k{number:04}", f"p{number % 3}", 1, number, "kg") for number in range(900)]
+    bad = [(f"k{number:04}", "p1", 1, quantity, unit) for number in range(900, 1000)]
+    source = frame(spark, lines(*good, *bad), tmp_path)
+    folder = tmp_path / "failed"
+    options = {
+        **OPTIONS,
+        **ASKED,
+        **report_to(folder),
+        OPERATION: "bulk_insert",
+        SORT_MODE: sort_mode,
+        "hoodie.bulkinsert.shuffle.parallelism": "3",
+    }
+    result = pyhudi.spark.write(source, tmp_path / "table", options=options)
+    assert (result.records["inserted"], result.records["failed"]) == (900, 100)
+    assert sorted(row["record_key"] for row in saved(folder)) == [
+        f"k{n:04}" for n in range(900, 1000)
+    ]
+    assert quantities(tmp_path / "table") == {key: count for key, _, _, count, _ in good}

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 import pyhudi.spark
 from pyhudi.spark.batch.source import FrameRows, ParquetRows, rows_of_frame
 from pyhudi.spark.upsert import write_rows
-from tests.support.orders import OPERATION, OPTIONS, commit_of, many, rows_of, write
+from tests.support.orders import OPERATION, OPTIONS, SCHEMA, commit_of, many, rows_of, write
 
 pytestmark = pytest.mark.spark
 
@@ -159,3 +159,42 @@ def test_a_bulk_insert_of_a_plain_scan_makes_few_files(spark: SparkSession, tmp_
     done = write_rows(spread, str(table), {**OPTIONS, OPERATION: "bulk_insert"})
     assert done.files["created"] <= 3 * cores
     assert len(rows_of(table)) == 4000
+
+
+@pytest.mark.parametrize("file_format", ["PARQUET", "ORC"])
+def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(
+    spark: SparkSession, tmp_path: Path, file_format: str
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    written = []
+    for number, colors in enumerate((["red", None, "blue"], ["green", "red", "\U0001d11e"])):
+        names = [f"id{row}" for row in range(number * 2000, number * 2000 + 2000)]
+        texts = [colors[row % 3] for row in range(2000)]
+        parts, times = [f"p{row % 2}" for row in range(2000)], [row % 7 for row in range(2000)]
+        columns = [names, parts, times, texts]
+        written.append(pa.Table.from_arrays(list(map(pa.array, columns)), names=SCHEMA.names))
+        pq.write_table(written[-1], source / f"{number}.parquet", row_group_size=700)
+    lost = pa.table({"id": [None], "part": ["p0"], "ts": [1], "value": ["red"]}, schema=SCHEMA)
+    pq.write_table(pa.concat_tables([lost, written[0]]), source / "0.parquet")
+    found = rows_of_frame(spark.read.parquet(str(source)))
+    assert isinstance(found, ParquetRows)
+    assert found.repeating == {"part", "value"}
+    assert found.with_dictionaries(["id", "value"]).encoded == {"value"}
+    options = {
+        **OPTIONS,
+        OPERATION: "bulk_insert",
+        "hoodie.table.base.file.format": file_format,
+        "pyhudi.write.error.policy": "report",
+        "pyhudi.write.error.path": str(tmp_path / "failed"),
+    }
+    done = write_rows(found, str(tmp_path / "table"), options)
+    assert done.records["failed"] == 1
+    (failed,) = pq.read_table(tmp_path / "failed")["row"].to_pylist()
+    assert json.loads(failed) == {"id": None, "part": "p0", "ts": 1, "value": "red"}
+    read = pyhudi.read_table(tmp_path / "table").select(SCHEMA.names).sort_by("id")
+    assert read.equals(pa.concat_tables(written).sort_by("id"))
+    again = write_rows(found, str(tmp_path / "table"), {**options, OPERATION: "upsert"})
+    assert again.records["updated"] == 4000
+    read = pyhudi.read_table(tmp_path / "table").select(SCHEMA.names).sort_by("id")
+    assert read.equals(pa.concat_tables(written).sort_by("id"))

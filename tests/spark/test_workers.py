@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from pyhudi.spark.batch.source import ParquetRows, Rows, rows_of_frame
 pytestmark = pytest.mark.spark
 
 _PID = pa.schema([pa.field("pid", pa.int64())])
+_OBJECTS = pa.schema([pa.field("collected", pa.int64()), pa.field("spared", pa.int64())])
 _TIMES = 6
 
 
@@ -42,3 +44,18 @@ def test_a_task_that_leaves_rows_unread_leaves_its_worker_alive(spark: SparkSess
     numbers = spark.range(0, 100_000, 1, numPartitions=1)
     found = {map_in_arrow(numbers, _pid, _PID).collect()[0].pid for _ in range(_TIMES)}
     assert len(found) < _TIMES
+
+
+def test_what_a_worker_has_imported_is_not_looked_through_after_every_task(
+    spark: SparkSession,
+) -> None:
+    numbers = spark.range(0, 1, 1, numPartitions=1)
+    runs = [map_in_arrow(numbers, _objects, _OBJECTS).collect()[0] for _ in range(_TIMES)]
+    spared = [run for run in runs if run.spared]
+    assert len(spared) >= _TIMES - 2
+    assert max(run.collected for run in spared) < min(run.spared for run in spared) / 10
+
+
+def _objects(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    counts = [len(gc.get_objects()), gc.get_freeze_count()]
+    yield pa.RecordBatch.from_arrays([pa.array([n], pa.int64()) for n in counts], schema=_OBJECTS)

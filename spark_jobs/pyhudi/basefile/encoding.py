@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from pyhudi.schema.arrow import is_any_list
 from pyhudi.schema.metafields import (
@@ -24,6 +25,8 @@ _SAMPLE_ROWS: Final = 16_384
 # TPC-H lineitem: dictionaries pay for dates (15 % of a sample differ) and discounts, and cost time
 # and space for prices and comments (over 90 %) and for order keys (25 %, in runs).
 _MOST_DISTINCT: Final = 0.2
+# Indices into a dictionary that fills its page take at most 20 bits, plain texts far more.
+_DICTIONARY_VALUE_BYTES: Final = 3
 
 
 def stored_schema(schema: pa.Schema, first: Sequence[pa.Table]) -> pa.Schema:
@@ -59,6 +62,21 @@ def dictionary_columns(stored: pa.Schema, first: Sequence[pa.Table]) -> list[str
         if field.name not in ALL_DIFFERENT and _repeats(field, position, first)
         for path in _leaf_paths(field, field.name)
     ]
+
+
+def repeating_texts(
+    metadata: pq.FileMetaData, row_groups: Sequence[int], names: Iterable[str]
+) -> set[str]:
+    """Those of some top-level string columns that row groups store with a dictionary throughout."""
+    found = set(names)
+    for number in row_groups:
+        group = metadata.row_group(number)
+        for position in range(group.num_columns):
+            chunk = group.column(position)
+            most = chunk.num_values * _DICTIONARY_VALUE_BYTES
+            if not chunk.has_dictionary_page or chunk.total_uncompressed_size > most:
+                found.discard(chunk.path_in_schema)
+    return found
 
 
 def joined(columns: Sequence[pa.ChunkedArray], kind: pa.DataType) -> pa.ChunkedArray:

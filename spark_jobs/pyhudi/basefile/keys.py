@@ -8,11 +8,15 @@ from pyhudi.basefile.bloom import BloomBuilder, BloomFilter, BloomParameters
 from pyhudi.basefile.encoding import joined
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.key_range import KeyRange
+from pyhudi.basefile.murmur import refuse_empty
+from pyhudi.schema.columns import one_array
 from pyhudi.schema.metafields import RECORD_KEY
 
 
 class KeyRecord:
     """The bloom filter and the range of the keys so far; nothing without ``bloom``.
+
+    Keys wait for ``take_in``, since many are hashed at once faster than few and few again.
 
     Source: HoodieBloomFilterWriteSupport, HoodieAvroOrcWriter, Hudi 0.15.
     """
@@ -20,6 +24,8 @@ class KeyRecord:
     def __init__(self, bloom: BloomParameters | None, previous: BloomFilter | None) -> None:
         self._bloom = None if bloom is None else BloomBuilder(bloom, inherited=previous)
         self._range = KeyRange()
+        self._fresh: list[pa.Array] = []
+        self._kept: list[pa.Array] = []
 
     @property
     def text_bytes(self) -> int:
@@ -27,20 +33,32 @@ class KeyRecord:
         return 0 if self._bloom is None else self._bloom.text_bytes
 
     def add(self, rows: pa.Table, *, is_kept: bool) -> None:
-        """Take in the keys of the next rows; ``is_kept`` says that the previous filter has them.
+        """Let the keys of the next rows wait; ``is_kept`` says that the previous filter has them.
 
         Raises:
             RecordKeyError: a null or an empty record key.
         """
         if self._bloom is None:
             return
-        keys = joined([rows.column(RECORD_KEY)], pa.string())
-        if not (is_kept and self._bloom.inherits):
-            self._bloom.add(keys)
-        self._range.add(keys)
+        keys = one_array(joined([rows.column(RECORD_KEY)], pa.string()))
+        refuse_empty(keys)
+        (self._kept if is_kept and self._bloom.inherits else self._fresh).append(keys)
+
+    def take_in(self) -> None:
+        """Take in the keys that wait, which refer to the rows they came with until then."""
+        if self._bloom is None:
+            return
+        if self._fresh:
+            fresh = pa.concat_arrays(self._fresh)
+            self._bloom.add(fresh)
+            self._range.add(fresh)
+        for keys in self._kept:
+            self._range.add(keys)
+        self._fresh, self._kept = [], []
 
     def footer(self, avro_schema: str) -> FooterMetadata:
         """Hudi's entries for the footer."""
+        self.take_in()
         if self._bloom is None:
             return FooterMetadata(avro_schema=avro_schema)
         return FooterMetadata(

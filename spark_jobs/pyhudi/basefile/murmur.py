@@ -12,13 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi.errors import InvariantError, RecordKeyError
+from pyhudi.schema.columns import order_of
 
 Words: TypeAlias = npt.NDArray[np.uint32]
 Positions: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
-# Working arrays of this many keys stay in a core's second-level cache.
-GROUP_KEYS: Final = 8_192
+# A call of NumPy costs as much as the work on some thousand keys; working arrays of this many
+# still stay in a core's second-level cache.
+GROUP_KEYS: Final = 32_768
 
 _M: Final = np.uint32(0x5BD1E995)
 _R: Final = np.uint32(24)
@@ -82,6 +84,18 @@ class KeyGroup:
             yield positions
 
 
+def refuse_empty(keys: pa.Array) -> None:
+    """Refuse keys that no record can have.
+
+    Shapes: string or large_string.
+
+    Raises:
+        RecordKeyError: a null or an empty key.
+    """
+    if len(keys):
+        _lengths(keys, _string_buffers(keys)[0])
+
+
 def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
     """Cut keys into groups of one length, at most ``GROUP_KEYS`` each.
 
@@ -93,19 +107,26 @@ def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
     if not len(keys):
         return
     offsets, data = _string_buffers(keys)
+    lengths = _lengths(keys, offsets)
+    starts = offsets[:-1].astype(np.int64)
+    order = order_of(lengths)
+    bounds: Positions = np.flatnonzero(np.diff(lengths[order])) + 1
+    for same in np.split(order, bounds):
+        for first in range(0, len(same), GROUP_KEYS):
+            rows = same[first : first + GROUP_KEYS]
+            yield _mix(rows, starts[rows], int(lengths[rows[0]]), data)
+
+
+def _lengths(
+    keys: pa.Array, offsets: npt.NDArray[np.signedinteger]
+) -> npt.NDArray[np.signedinteger]:
     lengths = np.diff(offsets)
     if keys.null_count or int(lengths.min()) == 0:
         empty = int((lengths == 0).sum())
         raise RecordKeyError(
             f"{empty} of {len(keys)} record keys are null or empty; every row needs a record key"
         )
-    starts = offsets[:-1].astype(np.int64)
-    order = np.argsort(lengths, kind="stable")
-    bounds: Positions = np.flatnonzero(np.diff(lengths[order])) + 1
-    for same in np.split(order, bounds):
-        for first in range(0, len(same), GROUP_KEYS):
-            rows = same[first : first + GROUP_KEYS]
-            yield _mix(rows, starts[rows], int(lengths[rows[0]]), data)
+    return lengths
 
 
 def _mix(rows: Positions, starts: Positions, length: int, data: Bytes) -> KeyGroup:

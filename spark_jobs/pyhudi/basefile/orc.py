@@ -136,6 +136,7 @@ class OrcWriter:
 
     def flush(self) -> None:
         """End the stripe: write what is held."""
+        self._keys.take_in()
         waiting = self._waiting.take()
         if waiting:
             self._write(waiting)

@@ -14,6 +14,7 @@ from pyhudi.basefile.encoding import (
     ALL_DIFFERENT,
     dictionary_columns,
     joined,
+    repeating_texts,
     stored_schema,
 )
 from pyhudi.basefile.footer import FooterMetadata, read_footer
@@ -30,8 +31,6 @@ _WHOLE_ROW_GROUP_BYTES: Final = 48 << 20
 # Arrow refuses a level for the codecs that have none.
 _LEVELLED: Final = ("zstd", "gzip")
 _STREAM_BUFFER_BYTES: Final = 1 << 20
-# Indices into a dictionary that fills its page take at most 20 bits, plain texts far more.
-_DICTIONARY_VALUE_BYTES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +140,7 @@ class ParquetWriter:
 
     def flush(self) -> None:
         """End the row group: write what is held."""
+        self._keys.take_in()
         waiting = self._waiting.take()
         if not waiting:
             return
@@ -280,12 +280,4 @@ class ParquetReader:
         strings = {
             field.name for field in self.schema if field.type == pa.string() and field.name in names
         }
-        found = strings.difference(ALL_DIFFERENT)
-        for number in groups:
-            group = self._metadata.row_group(number)
-            for position in range(group.num_columns):
-                chunk = group.column(position)
-                most = chunk.num_values * _DICTIONARY_VALUE_BYTES
-                if not chunk.has_dictionary_page or chunk.total_uncompressed_size > most:
-                    found.discard(chunk.path_in_schema)
-        return sorted(found)
+        return sorted(repeating_texts(self._metadata, groups, strings.difference(ALL_DIFFERENT)))

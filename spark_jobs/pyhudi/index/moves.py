@@ -13,8 +13,9 @@ from pyhudi.basefile.open import open_base_file
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.filegroup.stored_keys import keys_of
 from pyhudi.keys.generators import KeyGenerator
+from pyhudi.keys.key_places import KeyPlaces
 from pyhudi.merge.rule import MergeRule
-from pyhudi.schema.columns import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of, one_array
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
@@ -110,7 +111,7 @@ def _merged(job: MoveJob, file: BaseFile, moving: pa.Table) -> tuple[pa.StringAr
     """The keys that leave, and the rows that come of them."""
     needed = job.rule.columns_to_merge(job.schema.names)
     if not (needed and moving.num_rows):
-        return moving.column(RECORD_KEY).combine_chunks(), moving
+        return one_array(moving.column(RECORD_KEY)), moving
     stored, beside = _stored_beside(job, file, moving, needed)
     merged = job.rule.merge(stored, beside)
     leaving = beside.column(RECORD_KEY).filter(pa.array(~merged.is_kept)).combine_chunks()
@@ -122,14 +123,13 @@ def _stored_beside(
 ) -> tuple[pa.Table, pa.Table]:
     """The stored row of each key, one a key, and the moving rows in the same order."""
     schema = pa.schema([job.schema.field(name) for name in needed])
-    keys = moving.column(RECORD_KEY).combine_chunks()
-    is_open = np.ones(len(keys), dtype=bool)
+    sought = KeyPlaces(one_array(moving.column(RECORD_KEY)))
+    is_open = np.ones(moving.num_rows, dtype=bool)
     stored, beside = [schema.empty_table()], [np.zeros(0, dtype=np.int64)]
     for batch in _batches(job, file, needed):
-        found = pc.index_in(keys_of(batch, job.virtual_keys), value_set=keys)
-        places, first = np.unique(found.drop_null().to_numpy().astype(np.int64), return_index=True)
-        rows = np.flatnonzero(flags_of(found.is_valid()))[first][is_open[places]]
-        places = places[is_open[places]]
+        met, found = sought.find(keys_of(batch, job.virtual_keys))
+        places, first = np.unique(found, return_index=True)
+        rows, places = met[first][is_open[places]], places[is_open[places]]
         is_open[places] = False
         if len(places):
             stored.append(reconcile(batch.take(pa.array(rows)), schema))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.schema.columns import Column, flags_of
+from pyhudi.keys.key_places import SoughtKeys
+from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.log_merge import SliceLogs
 
-# A hash table over this many keys takes about 100 MB of a worker's memory.
+# To search for this many keys takes about 100 MB of a worker's memory.
 CHUNK_ROWS = 1_000_000
 
 
@@ -60,9 +60,23 @@ class KeyLookup:
     logs: SliceLogs | None = None
 
 
-def find_keys(
-    storage: Storage, path: str, pieces: Sequence[KeyPiece], lookup: KeyLookup
-) -> Iterator[Hit]:
+class Sought:
+    """Pieces that are looked for in one file after another: what that takes is made once."""
+
+    def __init__(self, pieces: Sequence[KeyPiece]) -> None:
+        self.pieces = tuple(pieces)
+        self._made: tuple[tuple[int, ...], SoughtKeys] | None = None
+
+    def keys_of(self, pieces: Sequence[KeyPiece]) -> SoughtKeys:
+        """The keys of some of the pieces, one after another."""
+        ids = tuple(piece.piece_id for piece in pieces)
+        if self._made is None or self._made[0] != ids:
+            keys = pa.concat_arrays([piece.keys.cast(pa.string()) for piece in pieces])
+            self._made = ids, SoughtKeys(keys)
+        return self._made[1]
+
+
+def find_keys(storage: Storage, path: str, sought: Sought, lookup: KeyLookup) -> Iterator[Hit]:
     """Which rows of the pieces have keys that the base file at ``path`` holds.
 
     Pieces outside the file's range of keys are not looked at; of the file only the key column is
@@ -74,60 +88,43 @@ def find_keys(
     """
     with storage.open_input(path) as source:
         reader = open_base_file(source, name=storage.absolute(path))
-        candidates = _candidates(pieces, reader.footer, lookup)
+        candidates = _candidates(sought.pieces, reader.footer, lookup)
         if not candidates:
             return
-        incoming = pc.dictionary_encode(
-            pa.concat_arrays([piece.keys.cast(pa.string()) for piece in candidates])
-        )
-        is_stored = _are_stored(incoming.dictionary, reader, lookup)
+        keys = sought.keys_of(candidates)
+        is_stored = _are_stored(keys, reader, lookup)
     if lookup.logs is not None and is_stored.any():
-        is_stored &= _are_left(incoming.dictionary, storage, path, lookup.logs)
-    if not is_stored.any():
-        return
-    is_hit = is_stored[incoming.indices.to_numpy()]
+        is_stored &= _are_left(keys, storage, path, lookup.logs)
     start = 0
     for piece in candidates:
-        found = np.flatnonzero(is_hit[start : start + len(piece.keys)])
+        found = np.flatnonzero(is_stored[start : start + len(piece.keys)])
         positions: npt.NDArray[np.int32] = found.astype(np.int32)
         start += len(piece.keys)
         if len(positions):
             yield Hit(piece_id=piece.piece_id, positions=positions)
 
 
-def _are_stored(
-    keys: pa.StringArray, reader: BaseFileReader, lookup: KeyLookup
-) -> npt.NDArray[np.bool_]:
-    """Whether the file holds each of some different keys."""
+def _are_stored(sought: SoughtKeys, reader: BaseFileReader, lookup: KeyLookup) -> Flags:
+    """Whether the file holds each of the keys."""
     if lookup.asks_filters:
-        is_stored: npt.NDArray[np.bool_] = np.zeros(len(keys), dtype=bool)
-        passes = may_hold(reader.footer, keys)
+        is_stored: Flags = np.zeros(len(sought.keys), dtype=bool)
+        passes = may_hold(reader.footer, sought.keys)
         if not passes.true_count:
             return is_stored
         passing = flags_of(passes)
         if not passing.all():
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
-            is_stored[passing] = _are_stored(keys.filter(passes), reader, rest)
+            is_stored[passing] = _are_stored(SoughtKeys(sought.keys.filter(passes)), reader, rest)
             return is_stored
-    return _are_among(keys, stored_keys(reader, lookup.virtual_keys, rows=2 * len(keys)))
+    return sought.are_among(lambda rows: stored_keys(reader, lookup.virtual_keys, rows=rows))
 
 
-def _are_among(keys: pa.StringArray, stored: Iterable[Column]) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = np.zeros(len(keys), dtype=bool)
-    for some in stored:
-        met = pc.index_in(some, value_set=keys).drop_null()
-        found[met.to_numpy()] = True
-    return found
-
-
-def _are_left(
-    keys: pa.StringArray, storage: Storage, path: str, logs: SliceLogs
-) -> npt.NDArray[np.bool_]:
-    """Whether log files leave each of some different keys in a file's slice."""
+def _are_left(keys: SoughtKeys, storage: Storage, path: str, logs: SliceLogs) -> Flags:
+    """Whether log files leave each of the keys in a file's slice."""
     merged = logs.rows(storage, path, ())
     if merged is None:
-        return np.ones(len(keys), dtype=bool)
-    return _are_among(keys, map(logs.merge.keys_of, merged))
+        return np.ones(len(keys.keys), dtype=bool)
+    return keys.are_among(lambda _: map(logs.merge.keys_of, merged))
 
 
 def _candidates(

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from pyhudi.errors import SchemaError
 from pyhudi.schema.avro import AvroType
+from pyhudi.schema.columns import one_array
 
 Part: TypeAlias = pa.Array | pa.Scalar
 """Bytes of each record; a null is none, and a scalar the same in all."""
@@ -51,7 +52,7 @@ def encode_records(rows: pa.Table, schema: Mapping[str, Any]) -> pa.BinaryArray:
 
 
 def _column(column: pa.ChunkedArray, kind: AvroType, where: str) -> Iterator[Part]:
-    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    array = one_array(column)
     if not pa.types.is_dictionary(array.type):
         yield from _encoded(array, kind, where)
     elif len(array.dictionary) == 1 and not array.null_count:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pyhudi.schema.arrow import is_any_list
 from pyhudi.schema.casting import misfits
-from pyhudi.schema.columns import Flags, flags_of
+from pyhudi.schema.columns import Flags, flags_of, one_array
 
 
 def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Flags]]:
@@ -22,7 +22,7 @@ def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Flags]
     """
     for field in schema:
         if field.name in rows.schema.names:
-            column = rows.column(field.name).combine_chunks()
+            column = one_array(rows.column(field.name))
             for cause, mask in _misfits(column, field, field.name):
                 if mask.any():
                     yield cause, mask

@@ -202,7 +202,7 @@ class _Merge:
                 merged.append(own)
         fresh = [found for name, found in given.items() if name not in known]
         self.added += [f"{at}{found.name}" for found in fresh]
-        return merged + [found.with_nullable(True) for found in fresh]  # noqa: FBT003
+        return merged + [found.with_nullable(nullable=True) for found in fresh]
 
     def _keeps(self, own: pa.Field, path: str) -> bool:
         self.absent.append(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -15,9 +15,10 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.config.write import BulkInsertConfig, BulkInsertSortMode
 from pyhudi.errors import RequestError
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
-from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark, map_in_arrow, setting
+from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow, setting
 from pyhudi.spark.batch.failed import FailedRecords, Failures
-from pyhudi.spark.batch.pieces import rechunk, this_task
+from pyhudi.spark.batch.pieces import this_task
+from pyhudi.spark.batch.sorting import key_for_sort, sorted_batches, sorting_schema
 from pyhudi.spark.batch.source import ParquetRows, Rows
 from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, split_by_path, told
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch
@@ -26,7 +27,7 @@ from pyhudi.timeline.clock import new_file_id_prefix
 from pyhudi.write.create import PartitionedWriter
 from pyhudi.write.failed import FailedFile
 from pyhudi.write.job import WriteJob
-from pyhudi.write.sorted_rows import combine_sorted
+from pyhudi.write.sorted_rows import Keyed, combine_sorted
 
 _BATCH_ROWS = 262_144
 _BATCH_BYTES = 64 << 20
@@ -36,7 +37,7 @@ _FILES_OF_A_TASK = 16
 _ARRIVAL = "_pyhudi_arrival"
 _PARALLELISM_FIRST = "spark.sql.adaptive.coalescePartitions.parallelismFirst"
 _JOINED_BYTES = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
-_Keyed: TypeAlias = tuple[pa.Table, pa.StringArray]
+_Arrival: TypeAlias = Callable[..., Iterator[Keyed]]
 
 
 def bulk_insert(
@@ -62,12 +63,15 @@ def bulk_insert(
     if config.sort_mode is BulkInsertSortMode.NONE:
         if isinstance(rows, ParquetRows):
             rows = rows.in_large_tasks(_FILES_OF_A_TASK * job.max_file_size_bytes)
-        written = rows.map_batches(_write_unsorted(keying, job, save_to), _RESULT_SCHEMA)
-        found = written.collect()
+            rows = rows.with_dictionaries(keying.carried_texts)
+        writing = _writing(keyed_batches, keying, job, save_to)
+        found = rows.map_batches(writing, _RESULT_SCHEMA).collect()
     else:
-        keyed = rows.map_batches(_key(keying), _keyed_schema(keying))
+        key = key_for_sort(keying, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
+        keyed = rows.map_batches(key, sorting_schema(keying))
         ordered = _sorted(keyed, config, is_combining=job.combine_batch)
-        written = map_in_arrow(ordered, _write_keyed(keying, job), _RESULT_SCHEMA)
+        writing = _writing(sorted_batches, keying, job, save_to)
+        written = map_in_arrow(ordered, writing, _RESULT_SCHEMA)
         with _ranges_joined(written.sparkSession, job.max_file_size_bytes):
             found = written.collect()
     report = told(row.problem for row in found if row.problem is not None)
@@ -108,54 +112,34 @@ def _sorted(keyed: DataFrame, config: BulkInsertConfig, *, is_combining: bool) -
     return spread.sortWithinPartitions(*by)
 
 
-def _keyed_schema(keying: Keying) -> pa.Schema:
-    return arrow_for_spark(pa.schema([pa.field(PARTITION_PATH, pa.string()), *keying.schema]))
+def _writing(
+    arrive: _Arrival, keying: Keying, job: WriteJob, save_to: Storage | None
+) -> BatchFunction:
+    """Write the rows that arrive, of a key one where the job says so, and save those that failed.
 
+    Rows become one as they come sorted; a job that has them combined has no others.
+    """
 
-def _key(keying: Keying) -> BatchFunction:
-    schema = _keyed_schema(keying)
-
-    def key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        failed = FailedRecords(keying.failures)
-        keyed = keyed_batches(batches, keying, failed, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
-        for rows, paths in keyed:
-            yield from rows.add_column(0, PARTITION_PATH, paths).cast(schema).to_batches()
-        failed.report.refuse_unless(is_saving=False)
-
-    return key
-
-
-def _write_unsorted(keying: Keying, job: WriteJob, save_to: Storage | None) -> BatchFunction:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         failed = FailedRecords(keying.failures)
-        keyed = keyed_batches(batches, keying, failed, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
         with FailedFile(save_to or job.storage, job.instant, this_task()) as saved:
-            yield from _write(_saving(keyed, failed, saved), job)
+            found = arrive(batches, keying, failed, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
+            keyed = _saving(found, failed, saved)
+            yield from _write(combine_sorted(keyed, job) if job.combine_batch else keyed, job)
         if failed.report.count:
             yield _result(problem=failed.report.to_text(), saved=saved.name)
 
     return write
 
 
-def _saving(keyed: Iterator[_Keyed], failed: FailedRecords, saved: FailedFile) -> Iterator[_Keyed]:
+def _saving(keyed: Iterator[Keyed], failed: FailedRecords, saved: FailedFile) -> Iterator[Keyed]:
     for rows, paths in keyed:
         for records in failed.take():
             saved.write(records)
         yield rows, paths
 
 
-def _write_keyed(keying: Keying, job: WriteJob) -> BatchFunction:
-    def keyed(batches: Iterator[pa.RecordBatch]) -> Iterator[_Keyed]:
-        for batch in rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES):
-            paths = batch.column(PARTITION_PATH).combine_chunks()
-            yield batch.drop_columns([PARTITION_PATH]).cast(keying.schema), paths
-
-    if job.combine_batch:
-        return lambda batches: _write(combine_sorted(keyed(batches), job), job)
-    return lambda batches: _write(keyed(batches), job)
-
-
-def _write(keyed: Iterator[_Keyed], job: WriteJob) -> Iterator[pa.RecordBatch]:
+def _write(keyed: Iterator[Keyed], job: WriteJob) -> Iterator[pa.RecordBatch]:
     try:
         with PartitionedWriter(job, this_task(), new_file_id_prefix=new_file_id_prefix) as writer:
             for rows, paths in keyed:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.index.simple import CHUNK_ROWS, Hit, KeyLookup, KeyPiece, find_keys
+from pyhudi.index.simple import CHUNK_ROWS, Hit, KeyLookup, KeyPiece, Sought, find_keys
 from pyhudi.keys.murmur import partition_salts
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.batch.hits import HIT_SCHEMA, NO_HITS, Hits, gather
@@ -191,7 +191,7 @@ def _lookup(
         if number is None:
             return
         for search in tasks[number]:
-            sought = [pieces[piece] for piece in sorted(search.pieces)]
+            sought = Sought([pieces[piece] for piece in sorted(search.pieces)])
             for file in search.files:
                 hits = list(find_keys(storage, files[file].path, sought, lookup))
                 if hits:

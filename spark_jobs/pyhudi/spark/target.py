@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi.config.failures import ERROR_POLICY, check_error_path
+from pyhudi.config.failures import check_error_path
 from pyhudi.config.files import SORT_MODE
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.keygen import GLOBAL_DELETE, plain_class
@@ -228,11 +228,6 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
 
 def _check_sorting(write: WriteConfig) -> None:
     is_bulk = write.operation is Operation.BULK_INSERT
-    if is_bulk and write.bulk_insert.is_sorted and write.failures.is_saving:
-        raise UnsupportedError(
-            f"a bulk insert cannot both sort ({SORT_MODE.key}) and save failed records "
-            f"({ERROR_POLICY.key}) yet; leave one of them out"
-        )
     if is_bulk and write.bulk_insert.is_sorted and write.needs_lookup:
         raise UnsupportedError(
             f"a bulk insert cannot both sort ({SORT_MODE.key}) and ask which keys the table has "

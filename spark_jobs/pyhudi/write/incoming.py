@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.merge.ordering import surviving_positions
-from pyhudi.schema.columns import Flags
+from pyhudi.schema.columns import Flags, one_array
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.job import WriteJob
 
@@ -38,7 +38,7 @@ class IncomingRows:
             rows = _one_a_key(rows, job, is_lookup=not job.combine_batch)
         is_delete = _deletes(rows, job)
         rows = rows.select(names)
-        return cls(rows=rows, keys=rows.column(RECORD_KEY).combine_chunks(), is_delete=is_delete)
+        return cls(rows=rows, keys=one_array(rows.column(RECORD_KEY)), is_delete=is_delete)
 
 
 def _one_a_key(rows: pa.Table, job: WriteJob, *, is_lookup: bool) -> pa.Table:

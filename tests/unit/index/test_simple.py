@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi.errors import CorruptTableError
-from pyhudi.index.simple import KeyLookup, KeyPiece, find_keys
+from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
+from pyhudi.keys import key_places
 from pyhudi.write.create import create_files
 from tests.support.golden import golden_table
 from tests.support.memory import MemoryStorage
@@ -30,21 +33,68 @@ def file_of(storage: MemoryStorage, keys: set[str]) -> str:
     return stat.path or ""
 
 
+@pytest.mark.parametrize("many_keys", [0, 1 << 30], ids=["by_hashes", "by_arrow"])
 @settings(max_examples=80)
-@given(st.sets(KEYS, min_size=1), st.lists(st.lists(KEYS, min_size=1), min_size=1, max_size=4))
-def test_every_row_of_a_stored_key_is_hit_and_no_other(stored, batches):
+@given(
+    stored=st.sets(KEYS, min_size=1),
+    batches=st.lists(st.lists(KEYS, min_size=1, max_size=40), min_size=1, max_size=4),
+)
+def test_every_row_of_a_stored_key_is_hit_and_no_other(many_keys, stored, batches):
     storage = MemoryStorage()
     path = file_of(storage, stored)
     pieces = [piece(7 * number, keys) for number, keys in enumerate(batches)]
-    found = {
-        hit.piece_id: hit.positions.tolist()
-        for hit in find_keys(storage, path, pieces, KeyLookup())
-    }
+    with patch.object(key_places, "MANY_KEYS", many_keys):
+        found = {
+            hit.piece_id: hit.positions.tolist()
+            for hit in find_keys(storage, path, Sought(pieces), KeyLookup())
+        }
     expected = {
         7 * number: [at for at, key in enumerate(keys) if key in stored]
         for number, keys in enumerate(batches)
     }
     assert found == {number: positions for number, positions in expected.items() if positions}
+
+
+@pytest.mark.parametrize("many_keys", [0, 1 << 30], ids=["by_hashes", "by_arrow"])
+def test_a_key_that_comes_very_often_is_hit_each_time(many_keys):
+    storage = MemoryStorage()
+    path = file_of(storage, {"a", "b"})
+    keys = ["a"] * 1000 + ["c"] * 1000 + ["b"]
+    with patch.object(key_places, "MANY_KEYS", many_keys):
+        (hit,) = find_keys(storage, path, Sought([piece(0, keys)]), KeyLookup())
+    assert hit.positions.tolist() == [*range(1000), 2000]
+
+
+@pytest.mark.parametrize("many_keys", [0, 1 << 30], ids=["by_hashes", "by_arrow"])
+def test_pieces_are_looked_for_in_file_after_file(many_keys):
+    """Of the second file, and of the third, other pieces can be stored than of the one before."""
+    stored = [{"a", "f"}, {"k", "p"}, {"a", "z"}, {"b", "y"}]
+    storages = [MemoryStorage() for _ in stored]
+    paths = [file_of(each, keys) for each, keys in zip(storages, stored, strict=True)]
+    sought = Sought([piece(0, ["f", "a"]), piece(1, ["p", "b"]), piece(2, ["z", "y", "k"])])
+    with patch.object(key_places, "MANY_KEYS", many_keys):
+        found = [
+            [(hit.piece_id, hit.positions.tolist()) for hit in hits]
+            for hits in (
+                find_keys(storage, path, sought, KeyLookup())
+                for storage, path in zip(storages, paths, strict=True)
+            )
+        ]
+    assert found == [
+        [(0, [0, 1])],
+        [(1, [0]), (2, [2])],
+        [(0, [1]), (2, [0])],
+        [(1, [1]), (2, [1])],
+    ]
+
+
+@pytest.mark.parametrize("sought", ["\uffff", "\U0001f600"])
+def test_no_range_rules_a_file_out_where_orders_differ(sought):
+    """In UTF-16, by which files state their range, U+1F600 is below U+FFFF."""
+    storage = MemoryStorage()
+    path = file_of(storage, {"\uffff", "\U0001f600"})
+    (hit,) = find_keys(storage, path, Sought([piece(0, [sought])]), KeyLookup())
+    assert hit.positions.tolist() == [0]
 
 
 def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
@@ -55,10 +105,11 @@ def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
     footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
     storage.put(path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:])
     assert (
-        list(find_keys(storage, path, [piece(0, ["a", "b"]), piece(1, ["x"])], KeyLookup())) == []
+        list(find_keys(storage, path, Sought([piece(0, ["a", "b"]), piece(1, ["x"])]), KeyLookup()))
+        == []
     )
     with pytest.raises(OSError, match="page header"):
-        list(find_keys(storage, path, [piece(0, ["m1"])], KeyLookup()))
+        list(find_keys(storage, path, Sought([piece(0, ["m1"])]), KeyLookup()))
 
 
 def test_keys_of_hudis_files_are_found():
@@ -66,7 +117,7 @@ def test_keys_of_hudis_files_are_found():
     keys = pq.read_table(path, columns=["_hoodie_record_key"]).column(0).to_pylist()
     storage = MemoryStorage({"f.parquet": path.read_bytes()})
     (hit,) = find_keys(
-        storage, "f.parquet", [piece(1, ["nothing", *keys, "zzz", keys[0]])], KeyLookup()
+        storage, "f.parquet", Sought([piece(1, ["nothing", *keys, "zzz", keys[0]])]), KeyLookup()
     )
     assert hit.positions.tolist() == [*range(1, len(keys) + 1), len(keys) + 2]
 
@@ -74,4 +125,4 @@ def test_keys_of_hudis_files_are_found():
 def test_a_file_that_cannot_be_read_is_named():
     storage = MemoryStorage({"p/f.parquet": b"no parquet file"})
     with pytest.raises(CorruptTableError, match=r"p/f\.parquet"):
-        list(find_keys(storage, "p/f.parquet", [piece(0, ["a"])], KeyLookup()))
+        list(find_keys(storage, "p/f.parquet", Sought([piece(0, ["a"])]), KeyLookup()))

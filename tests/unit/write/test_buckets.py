@@ -75,6 +75,12 @@ def test_a_limit_of_zero_leaves_every_file_alone():
     assert shape(plan) == [("new0-0", 0, 5)]
 
 
+def test_a_file_of_just_the_limit_is_not_small():
+    files = [base("at", SIZING.small_file_limit), base("below", SIZING.small_file_limit - 1)]
+    plan = plan_of({"p": 300}, {}, files)
+    assert [bucket.file_id for bucket in plan.buckets if bucket.base] == ["below"]
+
+
 def test_a_small_file_without_room_gets_nothing():
     sizing = FileSizing(max_file_size=10_000, small_file_limit=20_000)
     plan = plan_of({"p": 5}, {}, [base("a", 9_995)], sizing)

@@ -12,7 +12,7 @@ from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.files import ParquetCodec
 from pyhudi.errors import StorageError
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.write import create
+from pyhudi.write import create, handle
 from pyhudi.write.create import FileGroupWriter, PartitionedWriter, create_files
 from tests.support.faulty import Fault, Faults, FaultyStorage
 from tests.support.memory import MemoryStorage
@@ -136,6 +136,19 @@ def test_open_files_together_hold_no_more_rows_than_they_may(monkeypatch: pytest
     assert [stat.num_writes for stat in writer.stats] == [600] * 4
     for stat in writer.stats:
         assert keys_in(storage, stat.path) == [f"k{n:05d}" for n in range(600)]
+
+
+def test_a_file_takes_the_time_that_is_its_own(monkeypatch: pytest.MonkeyPatch):
+    """Opening, each write and closing take a second here; files that are open meanwhile wait."""
+    seconds, prefixes = count(), count()
+    monkeypatch.setattr(handle.time, "perf_counter", lambda: next(seconds))
+    job = job_on(MemoryStorage(), INSTANT)
+    with PartitionedWriter(job, task(), new_file_id_prefix=lambda: f"f{next(prefixes)}") as writer:
+        for partition in "abba":
+            writer.write(partition, numbered(range(2)))
+        writer.write("a", numbered(range(2, 4)))
+    taken = {stat.partition_path: stat.total_create_time for stat in writer.stats}
+    assert taken == {"a": 5000, "b": 4000}
 
 
 def test_rows_sorted_by_partition_are_one_file_each(monkeypatch: pytest.MonkeyPatch):

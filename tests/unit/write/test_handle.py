@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.keygen import SIMPLE
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.index.simple import KeyLookup, KeyPiece, find_keys
+from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, RECORD_KEY
 from pyhudi.write.create import create_files
@@ -74,7 +74,7 @@ def test_keys_of_files_that_keep_none_are_found() -> None:
     keys = pa.array(["x", "c", "a"])
     piece = KeyPiece(piece_id=1, keys=keys, min_key="a", max_key="x")
     lookup = KeyLookup(virtual_keys=GENERATOR)
-    (hit,) = find_keys(storage, file.path, [piece], lookup)
+    (hit,) = find_keys(storage, file.path, Sought([piece]), lookup)
     assert hit.positions.tolist() == [1, 2]
 
 

@@ -148,11 +148,19 @@ class FailedRecords:
         found = find_failed(rows, generator, schema, ordering_fields)
         if found is None:
             return rows.take(pa.array(np.arange(rows.num_rows)))
-        records = found.records(rows)
+        self.note(found.records(rows))
+        return rows.filter(pa.array(~found.is_failed))
+
+    def note(self, records: pa.Table) -> None:
+        """Note records that failed, none among them.
+
+        Shapes: ``FAILED_SCHEMA``.
+        """
+        if not records.num_rows:
+            return
         self._reports.append(FailureReport.of(records))
         if self._config.is_saving:
             self._held.append(records)
-        return rows.filter(pa.array(~found.is_failed))
 
     def take(self) -> Iterator[pa.Table]:
         """The records held, each batch once.

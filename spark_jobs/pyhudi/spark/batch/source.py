@@ -10,7 +10,7 @@ import glob as globbing
 import inspect
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from pyhudi.basefile.encoding import repeating_texts
 from pyhudi.errors import SourceError
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.batch.pieces import this_task
@@ -54,24 +55,34 @@ class FrameRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetRows:
-    """Rows of plain Parquet files, by the tasks that read them."""
+    """Rows of plain Parquet files, by the tasks that read them.
+
+    ``repeating`` are the text columns that the files hold with dictionaries throughout; those in
+    ``encoded`` come dictionary-encoded.
+    """
 
     spark: SparkSession
     tasks: tuple[tuple[Split, ...], ...]
     schema: pa.Schema
+    repeating: frozenset[str] = frozenset()
+    encoded: frozenset[str] = frozenset()
 
     def map_batches(self, function: BatchFunction, schema: pa.Schema) -> DataFrame:
         """Run a function over the Arrow batches of each task."""
-        tasks = self.tasks
+        tasks, encoded = self.tasks, sorted(self.encoded)
 
         def read_and_map(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             mine = tasks[this_task().partition_id :][:1]
             yield from function(
-                batch for splits in mine for split in splits for batch in _read(split)
+                batch for splits in mine for split in splits for batch in _read(split, encoded)
             )
 
         numbers = self.spark.range(0, len(tasks), 1, numPartitions=max(1, len(tasks)))
         return map_in_arrow(numbers, read_and_map, schema)
+
+    def with_dictionaries(self, names: Iterable[str]) -> ParquetRows:
+        """The same rows with some of the text columns as the files hold them, for less work."""
+        return replace(self, encoded=self.repeating.intersection(names))
 
     def in_large_tasks(self, most_bytes: int) -> ParquetRows:
         """The same rows in the same order, one task a core or as many as this size asks for."""
@@ -213,7 +224,16 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | No
     schema = pa.schema([_nullable(field) for field in schema])
     target = _split_bytes(spark, footers)
     tasks = _joined(_splits(footers, target), target)
-    return ParquetRows(spark=spark, tasks=tasks, schema=schema)
+    return ParquetRows(
+        spark=spark, tasks=tasks, schema=schema, repeating=_repeating(schema, footers)
+    )
+
+
+def _repeating(schema: pa.Schema, footers: Sequence[tuple[str, pq.FileMetaData]]) -> frozenset[str]:
+    found = {field.name for field in schema if field.type == pa.string()}
+    for _, footer in footers:
+        found = repeating_texts(footer, range(footer.num_row_groups), found)
+    return frozenset(found)
 
 
 def _nullable(field: pa.Field) -> pa.Field:
@@ -287,9 +307,9 @@ def _size(footer: pq.FileMetaData, group: int) -> int:
     return sum(row_group.column(n).total_compressed_size for n in range(row_group.num_columns))
 
 
-def _read(split: Split) -> Iterator[pa.RecordBatch]:
+def _read(split: Split, encoded: Sequence[str]) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(split.path) as file:
+        with pq.ParquetFile(split.path, read_dictionary=encoded) as file:
             yield from file.iter_batches(
                 batch_size=_BATCH_ROWS, row_groups=list(split.row_groups), use_threads=False
             )

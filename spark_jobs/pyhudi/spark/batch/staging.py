@@ -23,6 +23,7 @@ from pyhudi.errors import HudiError, InvariantError, RequestError
 from pyhudi.keys.generated import row_places
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.ordering import ordering_columns
+from pyhudi.schema.columns import order_of
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.spark.batch.failed import FailedRecords, FailureReport, Failures
@@ -35,6 +36,7 @@ from pyhudi.spark.batch.pieces import (
     to_bytes,
 )
 from pyhudi.spark.batch.source import Rows
+from pyhudi.write.sorted_rows import Keyed
 
 CHUNK_ROWS = 262_144
 CHUNK_BYTES = 32 << 20
@@ -74,6 +76,20 @@ class Keying:
         """The record key first, then the data columns."""
         return keyed_schema(self.data_schema)
 
+    @property
+    def carried_texts(self) -> tuple[str, ...]:
+        """Text columns whose values nothing but the file they are written to looks at.
+
+        These may come dictionary-encoded, and are keyed as they come.
+        """
+        looked_at = {name.partition(".")[0] for name in self.generator.path_fields}
+        looked_at.update(self.generator.key_columns, self.ordering_fields)
+        return tuple(
+            field.name
+            for field in self.data_schema
+            if field.type == pa.string() and field.nullable and field.name not in looked_at
+        )
+
     def key_rows(self, rows: pa.Table, first_row: int) -> tuple[pa.Table, pa.StringArray]:
         """The keyed rows of a batch and their partition paths.
 
@@ -93,9 +109,11 @@ class Keying:
         for name, column in zip(self.ordering_fields, ordering, strict=True):
             _check_ordering(column, name)
         names = self.data_schema.names
-        data = reconcile(rows, self.data_schema) if names else rows.select([])
-        columns = [keys, *data.columns]
-        return pa.Table.from_arrays(columns, schema=self.schema), paths
+        data = (
+            reconcile(rows, self.data_schema, keep_dictionaries=True) if names else rows.select([])
+        )
+        schema = keyed_schema(data.schema)
+        return pa.Table.from_arrays([keys, *data.columns], schema=schema), paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +204,7 @@ def stage(rows: Rows, keying: Keying) -> StagedBatch:
 
 def split_by(codes: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """Row positions of each code, in order of the codes, positions ascending."""
-    order = np.argsort(codes, kind="stable")
+    order = order_of(codes)
     bounds: npt.NDArray[np.int64] = np.flatnonzero(np.diff(codes[order])) + 1
     for positions in np.split(order, bounds):
         if len(positions):
@@ -217,7 +235,7 @@ def keyed_batches(
     *,
     rows: int,
     size_bytes: int,
-) -> Iterator[tuple[pa.Table, pa.StringArray]]:
+) -> Iterator[Keyed]:
     """Keyed rows and their partition paths, in batches up to one of the bounds.
 
     Rows that cannot be written go to ``failed``; only a batch that cannot be keyed is searched for
@@ -248,6 +266,8 @@ def split_by_path(rows: pa.Table, paths: pa.StringArray) -> Iterator[tuple[str, 
     if len(coded.dictionary) == 1:
         yield coded.dictionary[0].as_py(), rows
         return
+    # Arrow joins the chunks of a text column for each rows that it takes of it.
+    rows = rows.combine_chunks()
     for code, positions in split_by(coded.indices.to_numpy()):
         yield coded.dictionary[code].as_py(), rows.take(pa.array(positions))
 

@@ -1,0 +1,84 @@
+"""Keyed rows on their way through Spark's sort, with the records among them that cannot be written.
+
+Spark keys the rows of a sort more than once, to find its ranges first. What failed is therefore
+saved by the tasks behind the sort, to which it comes as rows of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi.schema.columns import one_array
+from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.metafields import PARTITION_PATH
+from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark
+from pyhudi.spark.batch.failed import FailedRecords
+from pyhudi.spark.batch.pieces import rechunk
+from pyhudi.spark.batch.staging import Keying, keyed_batches
+from pyhudi.write.failed import FAILED_SCHEMA
+from pyhudi.write.sorted_rows import Keyed
+
+_FAILED_FIELDS: Final = [
+    pa.field(f"_pyhudi_failed_{field.name}", field.type) for field in FAILED_SCHEMA
+]
+_FAILED_NAMES: Final = [field.name for field in _FAILED_FIELDS]
+_CAUSE: Final = f"_pyhudi_failed_{FAILED_SCHEMA.field('cause').name}"
+
+
+def sorting_schema(keying: Keying) -> pa.Schema:
+    """The partition path, the keyed row, and where failed records are saved the columns of one.
+
+    A row is either: a failed record has null in all of the others.
+    """
+    fields = [pa.field(PARTITION_PATH, pa.string()), *keying.schema]
+    if keying.failures.is_saving:
+        fields = [*(field.with_nullable(nullable=True) for field in fields), *_FAILED_FIELDS]
+    return arrow_for_spark(pa.schema(fields))
+
+
+def key_for_sort(keying: Keying, *, rows: int, size_bytes: int) -> BatchFunction:
+    """Key batches of the source, of so many rows or bytes.
+
+    Shapes: gives ``sorting_schema``.
+    Raises: where failed records are not saved, the error that says how many there are, before
+        anything is written.
+    """
+    schema = sorting_schema(keying)
+
+    def key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        failed = FailedRecords(keying.failures)
+        for keyed, paths in keyed_batches(
+            batches, keying, failed, rows=rows, size_bytes=size_bytes
+        ):
+            for records in failed.take():
+                yield from reconcile(records.rename_columns(_FAILED_NAMES), schema).to_batches()
+            yield from reconcile(keyed.add_column(0, PARTITION_PATH, paths), schema).to_batches()
+        failed.report.refuse_unless(is_saving=keying.failures.is_saving)
+
+    return key
+
+
+def sorted_batches(
+    batches: Iterator[pa.RecordBatch],
+    keying: Keying,
+    failed: FailedRecords,
+    *,
+    rows: int,
+    size_bytes: int,
+) -> Iterator[Keyed]:
+    """Keyed rows and their partition paths as they come out of a sort; the others go to ``failed``.
+
+    Shapes: takes ``sorting_schema``.
+    """
+    for batch in rechunk(batches, rows=rows, size_bytes=size_bytes):
+        if keying.failures.is_saving:
+            is_failed = pc.is_valid(batch.column(_CAUSE))
+            records = batch.filter(is_failed).select(_FAILED_NAMES)
+            failed.note(records.rename_columns(FAILED_SCHEMA.names).cast(FAILED_SCHEMA))
+            batch = batch.filter(pc.invert(is_failed))
+        paths = one_array(batch.column(PARTITION_PATH))
+        yield batch.select(keying.schema.names).cast(keying.schema), paths

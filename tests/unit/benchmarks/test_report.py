@@ -1,0 +1,80 @@
+"""The page of results: what was measured anew is replaced, everything else stays."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPORT = Path(__file__).parents[3] / "benchmarks" / "report.py"
+PAGE = """# Performance
+
+Before.
+
+<!-- results: begin -->
+
+### A cold spark-submit, 10,000 flights
+
+Old and not measured again.
+
+### Write steps, lineitem, scale factor 1, flat
+
+Old, 99.9 s.
+
+<!-- results: end -->
+
+After.
+"""
+
+
+def lines(layout: str, seconds: float) -> str:
+    about = {"date": "2026-11-22", "command": "python upsert.py", "repeat": 1}
+    about |= {"scale_factor": "1", "layout": layout, "table_type": "copy_on_write"}
+    step = {"engine": "pyhudi", "step": "upsert_u1", "rows": 60188, "seconds": seconds, "run": 1}
+    found = [{"about": about}, step, {"ended": True}]
+    return "".join(json.dumps({"benchmark": "upsert", **line}) + "\n" for line in found)
+
+
+def rendered(page: Path, *results: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(REPORT), *map(str, results), "--page", str(page)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_sections_are_replaced_and_added_and_others_stay(tmp_path: Path) -> None:
+    page, results = tmp_path / "performance.md", tmp_path / "results.jsonl"
+    page.write_text(PAGE)
+    results.write_text(lines("flat", 7.25) + lines("partitioned", 6.5))
+    done = rendered(page, results)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "99.9" not in text
+    assert "Old and not measured again." in text
+    headings = [line for line in text.splitlines() if line.startswith("### ")]
+    assert headings == [
+        "### A cold spark-submit, 10,000 flights",
+        "### Write steps, lineitem, scale factor 1, flat",
+        "### Write steps, lineitem, scale factor 1, partitioned",
+    ]
+    assert text.index("| upsert_u1 | 60,188 | 7.25 |") < text.index("| upsert_u1 | 60,188 | 6.50 |")
+    assert text.startswith("# Performance\n\nBefore.\n")
+    assert text.endswith("<!-- results: end -->\n\nAfter.\n")
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == [
+        "performance-upsert-1-flat.svg",
+        "performance-upsert-1-partitioned.svg",
+    ]
+    once = page.read_text()
+    rendered(page, results)
+    assert page.read_text() == once
+
+
+@pytest.mark.parametrize("marker", ["<!-- results: begin -->", "<!-- results: end -->"])
+def test_a_page_without_markers_is_refused(tmp_path: Path, marker: str) -> None:
+    page, results = tmp_path / "performance.md", tmp_path / "results.jsonl"
+    page.write_text(PAGE.replace(marker, ""))
+    results.write_text(lines("flat", 7.25))
+    done = rendered(page, results)
+    assert done.returncode != 0
+    assert "no markers" in done.stderr
