@@ -2,8 +2,9 @@
 
     python benchmarks/report.py results/*.jsonl
 
-Everything between the page's two markers is replaced, so no number on it is typed by hand. Where
-one thing was measured twice, the later lines in the order of the files count.
+Between the page's two markers each measurement has a section, and those of the files are written
+anew, so no number there is typed by hand; the others stay as they are. Where one thing was measured
+twice, the later lines in the order of the files count.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from plot import bar_chart
 from results import by_step, engines_of, medians, memory_table, seconds_table
 
 PAGE = ROOT / "docs" / "performance.md"
+HEADING = "### "
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NOT_ABOUT = (
     *("command", "date", "repeat", "scale_factor", "layout", "table_type", "interleave"),
@@ -76,7 +78,7 @@ def section(measured: Measured, docs: Path) -> list[str]:
     about = measured.about
     engines = ", ".join(f"{k} {v}" for k, v in about.items() if k not in NOT_ABOUT)
     lines = [
-        f"### {title}",
+        f"{HEADING}{title}",
         "",
         f"`{about['command']}`, {about['date']}, median of {about['repeat']} ({engines}). Seconds; "
         "in parentheses how many times ours a peer took.",
@@ -138,14 +140,19 @@ def _seconds(line: dict[str, Any] | None) -> float | None:
     return None if line is None else float(line["seconds"])
 
 
-def placed(page: str, lines: Sequence[str]) -> str:
-    """The page with its generated part replaced."""
+def placed(page: str, sections: Sequence[Sequence[str]]) -> str:
+    """The page with these sections, in place of those of the same headings or behind all others."""
     before, found, rest = page.partition(BEGIN)
-    _, ended, after = rest.partition(END)
+    body, ended, after = rest.partition(END)
     if not found or not ended:
         raise SystemExit(f"{PAGE.name} has no markers {BEGIN} and {END}")
-    body = "\n".join(lines).strip("\n")
-    return f"{before}{BEGIN}\n\n{body}\n\n{END}{after}"
+    old = [text.rstrip() for text in body.split(HEADING)[1:]]
+    texts = {text.partition("\n")[0]: text for text in old}
+    for lines in sections:
+        text = "\n".join(lines).strip("\n").removeprefix(HEADING)
+        texts[text.partition("\n")[0]] = text
+    written = "".join(f"{HEADING}{text}\n\n" for text in texts.values())
+    return f"{before}{BEGIN}\n\n{written}{END}{after}"
 
 
 def main() -> None:
@@ -156,10 +163,8 @@ def main() -> None:
     parser.add_argument("results", type=Path, nargs="+", help="files that --output wrote")
     parser.add_argument("--page", type=Path, default=PAGE, help="page to write into")
     given = parser.parse_args()
-    lines: list[str] = []
-    for measured in read(given.results):
-        lines += section(measured, given.page.parent)
-    page = placed(given.page.read_text(encoding="utf-8"), lines)
+    sections = [section(measured, given.page.parent) for measured in read(given.results)]
+    page = placed(given.page.read_text(encoding="utf-8"), sections)
     given.page.write_text(page, encoding="utf-8")
 
 
