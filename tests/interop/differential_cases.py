@@ -203,7 +203,8 @@ class _Player:
     def _tick(self, identity: Identity) -> int:
         before = self.used.get(identity, self.clock)
         late = before - self.rng.randint(1, 9)
-        return self.rng.choice((self.clock, self.clock, self.clock, before, late))
+        tick = self.rng.choice((self.clock, self.clock, self.clock, before, late))
+        return tick if self.shape.has_late_rows else max(tick, before)
 
     def _row(self, identity: Identity, tick: int) -> Drawn:
         self.used[identity] = max(tick, self.used.get(identity, tick))

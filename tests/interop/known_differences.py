@@ -41,6 +41,11 @@ NOT_DRAWN: dict[str, str] = {
         "records of one key in a batch: 0.15 keeps the highest ordering value under "
         "OverwriteWithLatestAvroPayload, 1.1 the last to arrive, and we follow 1.1"
     ),
+    "late rows under commit time in log files of 0.15": (
+        "of two records of a key in log files 0.15 keeps the highest ordering value, and beside a "
+        "base file the later one, so that rows depend on when it compacts; 1.1 and we always keep "
+        "the later one"
+    ),
     "ordering by dates in 1.1": (
         "1.1 fails by accident when it compares ordering values that are dates; we compare them"
     ),

@@ -86,3 +86,29 @@ def test_columns_and_filters_see_merged_rows(hudi: RealHudi, tmp_path: Path) -> 
     wanted = [{"id": row["id"]} for row in hudi.read(table) if int(row["ts"]) >= oldest]
     assert_same_rows(found, wanted)
     assert len(found) == 20
+
+
+def test_of_two_log_records_under_commit_time_the_later_stands(
+    hudi: RealHudi, tmp_path: Path
+) -> None:
+    """0.15 keeps the highest ordering value among them; see docs/decisions/0010-merge-rules.md."""
+    scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
+    rule = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
+    always = {
+        **MERGE_ON_READ,
+        "hoodie.datasource.write.payload.class": rule,
+        "hoodie.compact.inline": "false",
+    }
+    first, options = scenario.batch(range(6), 1), {**scenario.options, **always}
+    hudi.write(table, first, "insert", options=options, mode="overwrite")
+    newest, late = scenario.batch(range(6), 7), scenario.batch(range(3), 5)
+    hudi.write(table, newest, "upsert", options=always)
+    hudi.write(table, late, "upsert", options=always)
+    latest = {row["id"]: row for row in (*newest.to_pylist(), *late.to_pylist())}
+    found = {row["id"]: row["ts"] for row in ours.read(table)}
+    assert found == {key: row["ts"] for key, row in latest.items()}
+    theirs = {row["id"]: row["ts"] for row in hudi.read(table)}
+    if hudi.version == "0.15.0":
+        assert theirs == {row["id"]: row["ts"] for row in newest.to_pylist()}
+    else:
+        assert theirs == found

@@ -70,6 +70,8 @@ def repeating_texts(
     """Those of some top-level string columns that row groups store with a dictionary throughout."""
     found = set(names)
     for number in row_groups:
+        if not found:
+            break
         group = metadata.row_group(number)
         for position in range(group.num_columns):
             chunk = group.column(position)

@@ -36,13 +36,16 @@ class KeyRecord:
         """Let the keys of the next rows wait; ``is_kept`` says that the previous filter has them.
 
         Raises:
-            RecordKeyError: a null or an empty record key.
+            RecordKeyError: a null or an empty record key, of which no filter can be told.
         """
         if self._bloom is None:
             return
         keys = one_array(joined([rows.column(RECORD_KEY)], pa.string()))
+        if is_kept and self._bloom.inherits:
+            self._kept.append(keys)
+            return
         refuse_empty(keys)
-        (self._kept if is_kept and self._bloom.inherits else self._fresh).append(keys)
+        self._fresh.append(keys)
 
     def take_in(self) -> None:
         """Take in the keys that wait, which refer to the rows they came with until then."""

@@ -17,8 +17,8 @@ from pyhudi.errors import RequestError
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow, setting
 from pyhudi.spark.batch.failed import FailedRecords, Failures
-from pyhudi.spark.batch.pieces import this_task
-from pyhudi.spark.batch.sorting import key_for_sort, sorted_batches, sorting_schema
+from pyhudi.spark.batch.pieces import rechunk, this_task
+from pyhudi.spark.batch.sorting import keyed_for_sort, sorted_batches, sorting_schema
 from pyhudi.spark.batch.source import ParquetRows, Rows
 from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, split_by_path, told
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch
@@ -37,7 +37,7 @@ _FILES_OF_A_TASK = 16
 _ARRIVAL = "_pyhudi_arrival"
 _PARALLELISM_FIRST = "spark.sql.adaptive.coalescePartitions.parallelismFirst"
 _JOINED_BYTES = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
-_Arrival: TypeAlias = Callable[..., Iterator[Keyed]]
+_Arrival: TypeAlias = Callable[[Iterator[pa.Table], Keying, FailedRecords], Iterator[Keyed]]
 
 
 def bulk_insert(
@@ -67,7 +67,10 @@ def bulk_insert(
         writing = _writing(keyed_batches, keying, job, save_to)
         found = rows.map_batches(writing, _RESULT_SCHEMA).collect()
     else:
-        key = key_for_sort(keying, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
+
+        def key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from keyed_for_sort(_chunks(batches), keying)
+
         keyed = rows.map_batches(key, sorting_schema(keying))
         ordered = _sorted(keyed, config, is_combining=job.combine_batch)
         writing = _writing(sorted_batches, keying, job, save_to)
@@ -123,13 +126,16 @@ def _writing(
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         failed = FailedRecords(keying.failures)
         with FailedFile(save_to or job.storage, job.instant, this_task()) as saved:
-            found = arrive(batches, keying, failed, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
-            keyed = _saving(found, failed, saved)
+            keyed = _saving(arrive(_chunks(batches), keying, failed), failed, saved)
             yield from _write(combine_sorted(keyed, job) if job.combine_batch else keyed, job)
         if failed.report.count:
             yield _result(problem=failed.report.to_text(), saved=saved.name)
 
     return write
+
+
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    return rechunk(batches, rows=_BATCH_ROWS, size_bytes=_BATCH_BYTES)
 
 
 def _saving(keyed: Iterator[Keyed], failed: FailedRecords, saved: FailedFile) -> Iterator[Keyed]:

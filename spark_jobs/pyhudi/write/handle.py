@@ -132,13 +132,14 @@ class BaseFileHandle:
 
         Shapes: the table's schema, meta columns included.
         """
-        if self._job.has_meta_columns:
-            position = rows.schema.get_field_index(FILE_NAME)
-            rows = rows.set_column(position, FILE_NAME, constant(self.name, rows.num_rows))
-        else:
-            # Source: HoodieAvroFileWriter.writeAvro without meta fields, Hudi 1.1.
-            rows = self._with_meta_columns(rows)
-        self._writer.write(rows, is_kept=has_stored_keys)
+        with self._at_work():
+            if self._job.has_meta_columns:
+                position = rows.schema.get_field_index(FILE_NAME)
+                rows = rows.set_column(position, FILE_NAME, constant(self.name, rows.num_rows))
+            else:
+                # Source: HoodieAvroFileWriter.writeAvro without meta fields, Hudi 1.1.
+                rows = self._with_meta_columns(rows)
+            self._writer.write(rows, is_kept=has_stored_keys)
 
     def write_new(self, rows: pa.Table, *, has_stored_keys: bool = False) -> None:
         """Write rows of this instant with meta columns of their own.

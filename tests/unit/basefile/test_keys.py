@@ -38,6 +38,20 @@ def test_keys_of_the_previous_filter_are_not_added_again() -> None:
     assert footer.bloom_text == first.footer("{}").bloom_text
 
 
+def test_keys_of_the_previous_filter_are_stored_as_they_are() -> None:
+    """A file that has a row without key can still be rewritten; no filter is told of it."""
+    first = KeyRecord(PARAMETERS, None)
+    first.add(rows("a", "b"), is_kept=False)
+    previous = first.footer("{}").bloom_filter()
+    second = KeyRecord(PARAMETERS, previous)
+    second.add(rows("b", None), is_kept=True)
+    assert second.footer("{}").min_key == "b"
+    with pytest.raises(RecordKeyError):
+        second.add(rows("c", None), is_kept=False)
+    with pytest.raises(RecordKeyError):
+        KeyRecord(PARAMETERS, None).add(rows("b", None), is_kept=True)
+
+
 def test_without_a_filter_keys_are_not_looked_at() -> None:
     record = KeyRecord(None, None)
     record.add(pa.table({"id": [1]}), is_kept=False)

@@ -151,6 +151,19 @@ def test_a_file_takes_the_time_that_is_its_own(monkeypatch: pytest.MonkeyPatch):
     assert taken == {"a": 5000, "b": 4000}
 
 
+def test_stored_rows_take_their_time_too(monkeypatch: pytest.MonkeyPatch):
+    """A compaction writes them into files of groups that had none."""
+    storage, seconds = MemoryStorage(), count()
+    job = job_on(storage, INSTANT)
+    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(3)))
+    stored = pq.read_table(pa.BufferReader(storage.files[stat.path]))
+    monkeypatch.setattr(handle.time, "perf_counter", lambda: next(seconds))
+    later = {"partition": "p", "file_id": "f-1", "previous": None}
+    with handle.BaseFileHandle(job, task(), **later) as file:
+        file.write_stored(stored, has_stored_keys=False)
+    assert file.stat.total_create_time == 3000
+
+
 def test_rows_sorted_by_partition_are_one_file_each(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "MOST_OPEN", 1)
     storage, prefixes = MemoryStorage(), count()

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 from pyhudi.schema.columns import one_array
 from pyhudi.schema.evolution import reconcile
 from pyhudi.schema.metafields import PARTITION_PATH
-from pyhudi.spark.batch.arrow_map import BatchFunction, arrow_for_spark
+from pyhudi.spark.batch.arrow_map import arrow_for_spark
 from pyhudi.spark.batch.failed import FailedRecords
-from pyhudi.spark.batch.pieces import rechunk
 from pyhudi.spark.batch.staging import Keying, keyed_batches
 from pyhudi.write.failed import FAILED_SCHEMA
 from pyhudi.write.sorted_rows import Keyed
@@ -40,45 +39,35 @@ def sorting_schema(keying: Keying) -> pa.Schema:
     return arrow_for_spark(pa.schema(fields))
 
 
-def key_for_sort(keying: Keying, *, rows: int, size_bytes: int) -> BatchFunction:
-    """Key batches of the source, of so many rows or bytes.
+def keyed_for_sort(chunks: Iterator[pa.Table], keying: Keying) -> Iterator[pa.RecordBatch]:
+    """Key the source chunk by chunk.
 
     Shapes: gives ``sorting_schema``.
     Raises: where failed records are not saved, the error that says how many there are, before
         anything is written.
     """
     schema = sorting_schema(keying)
-
-    def key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        failed = FailedRecords(keying.failures)
-        for keyed, paths in keyed_batches(
-            batches, keying, failed, rows=rows, size_bytes=size_bytes
-        ):
-            for records in failed.take():
-                yield from reconcile(records.rename_columns(_FAILED_NAMES), schema).to_batches()
-            yield from reconcile(keyed.add_column(0, PARTITION_PATH, paths), schema).to_batches()
-        failed.report.refuse_unless(is_saving=keying.failures.is_saving)
-
-    return key
+    failed = FailedRecords(keying.failures)
+    for keyed, paths in keyed_batches(chunks, keying, failed):
+        for records in failed.take():
+            yield from reconcile(records.rename_columns(_FAILED_NAMES), schema).to_batches()
+        yield from reconcile(keyed.add_column(0, PARTITION_PATH, paths), schema).to_batches()
+    failed.report.refuse_unless(is_saving=keying.failures.is_saving)
 
 
 def sorted_batches(
-    batches: Iterator[pa.RecordBatch],
-    keying: Keying,
-    failed: FailedRecords,
-    *,
-    rows: int,
-    size_bytes: int,
+    chunks: Iterator[pa.Table], keying: Keying, failed: FailedRecords
 ) -> Iterator[Keyed]:
     """Keyed rows and their partition paths as they come out of a sort; the others go to ``failed``.
 
     Shapes: takes ``sorting_schema``.
     """
-    for batch in rechunk(batches, rows=rows, size_bytes=size_bytes):
+    for chunk in chunks:
+        rows = chunk
         if keying.failures.is_saving:
-            is_failed = pc.is_valid(batch.column(_CAUSE))
-            records = batch.filter(is_failed).select(_FAILED_NAMES)
+            is_failed = pc.is_valid(chunk.column(_CAUSE))
+            records = chunk.filter(is_failed).select(_FAILED_NAMES)
             failed.note(records.rename_columns(FAILED_SCHEMA.names).cast(FAILED_SCHEMA))
-            batch = batch.filter(pc.invert(is_failed))
-        paths = one_array(batch.column(PARTITION_PATH))
-        yield batch.select(keying.schema.names).cast(keying.schema), paths
+            rows = chunk.filter(pc.invert(is_failed))
+        paths = one_array(rows.column(PARTITION_PATH))
+        yield rows.select(keying.schema.names).cast(keying.schema), paths

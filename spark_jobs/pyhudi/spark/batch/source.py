@@ -57,19 +57,18 @@ class FrameRows:
 class ParquetRows:
     """Rows of plain Parquet files, by the tasks that read them.
 
-    ``repeating`` are the text columns that the files hold with dictionaries throughout; those in
-    ``encoded`` come dictionary-encoded.
+    ``footers`` are those of the files; columns in ``encoded`` come dictionary-encoded.
     """
 
     spark: SparkSession
     tasks: tuple[tuple[Split, ...], ...]
     schema: pa.Schema
-    repeating: frozenset[str] = frozenset()
-    encoded: frozenset[str] = frozenset()
+    footers: tuple[pq.FileMetaData, ...] = ()
+    encoded: tuple[str, ...] = ()
 
     def map_batches(self, function: BatchFunction, schema: pa.Schema) -> DataFrame:
         """Run a function over the Arrow batches of each task."""
-        tasks, encoded = self.tasks, sorted(self.encoded)
+        tasks, encoded = self.tasks, self.encoded
 
         def read_and_map(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             mine = tasks[this_task().partition_id :][:1]
@@ -81,8 +80,12 @@ class ParquetRows:
         return map_in_arrow(numbers, read_and_map, schema)
 
     def with_dictionaries(self, names: Iterable[str]) -> ParquetRows:
-        """The same rows with some of the text columns as the files hold them, for less work."""
-        return replace(self, encoded=self.repeating.intersection(names))
+        """The same rows with the text columns among ``names`` encoded that the files hold so."""
+        found = {field.name for field in self.schema if field.type == pa.string()}
+        found.intersection_update(names)
+        for footer in self.footers:
+            found = repeating_texts(footer, range(footer.num_row_groups), found)
+        return replace(self, encoded=tuple(sorted(found)))
 
     def in_large_tasks(self, most_bytes: int) -> ParquetRows:
         """The same rows in the same order, one task a core or as many as this size asks for."""
@@ -224,16 +227,8 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str]) -> ParquetRows | No
     schema = pa.schema([_nullable(field) for field in schema])
     target = _split_bytes(spark, footers)
     tasks = _joined(_splits(footers, target), target)
-    return ParquetRows(
-        spark=spark, tasks=tasks, schema=schema, repeating=_repeating(schema, footers)
-    )
-
-
-def _repeating(schema: pa.Schema, footers: Sequence[tuple[str, pq.FileMetaData]]) -> frozenset[str]:
-    found = {field.name for field in schema if field.type == pa.string()}
-    for _, footer in footers:
-        found = repeating_texts(footer, range(footer.num_row_groups), found)
-    return frozenset(found)
+    only = tuple(footer for _, footer in footers)
+    return ParquetRows(spark=spark, tasks=tasks, schema=schema, footers=only)
 
 
 def _nullable(field: pa.Field) -> pa.Field:

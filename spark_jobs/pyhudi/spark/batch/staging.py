@@ -215,8 +215,8 @@ def _cut(
     batches: Iterator[pa.RecordBatch], keying: Keying, failed: FailedRecords, first_id: int
 ) -> Iterator[pa.RecordBatch]:
     piece_id = first_id
-    keyed = keyed_batches(batches, keying, failed, rows=CHUNK_ROWS, size_bytes=CHUNK_BYTES)
-    for rows, paths in keyed:
+    chunks = rechunk(batches, rows=CHUNK_ROWS, size_bytes=CHUNK_BYTES)
+    for rows, paths in keyed_batches(chunks, keying, failed):
         for path, part in split_by_path(rows, paths):
             for piece in sliced(part):
                 yield _piece(path, piece_id, piece)
@@ -229,27 +229,22 @@ def _cut(
 
 
 def keyed_batches(
-    batches: Iterator[pa.RecordBatch],
-    keying: Keying,
-    failed: FailedRecords,
-    *,
-    rows: int,
-    size_bytes: int,
+    chunks: Iterator[pa.Table], keying: Keying, failed: FailedRecords
 ) -> Iterator[Keyed]:
-    """Keyed rows and their partition paths, in batches up to one of the bounds.
+    """Keyed rows and their partition paths, chunk by chunk of the source.
 
-    Rows that cannot be written go to ``failed``; only a batch that cannot be keyed is searched for
-    them. Once they are fatal no more rows come, and the rest of the batches is searched alone.
+    Rows that cannot be written go to ``failed``; only a chunk that cannot be keyed is searched for
+    them. Once they are fatal no more rows come, and the rest of the chunks is searched alone.
 
     Raises: what ``Keying.key_rows`` raises, unless single rows are to blame.
     """
     count = 0
-    for batch in rechunk(batches, rows=rows, size_bytes=size_bytes):
+    for chunk in chunks:
         try:
-            keyed = keying.key_rows(batch, count)
+            keyed = keying.key_rows(chunk, count)
         except RequestError:
             fine = failed.without(
-                batch,
+                chunk,
                 generator=keying.generator,
                 schema=keying.data_schema,
                 ordering_fields=keying.ordering_fields,
@@ -257,7 +252,7 @@ def keyed_batches(
             keyed = keying.key_rows(fine, count)
         if not failed.is_fatal:
             yield keyed
-        count += batch.num_rows
+        count += chunk.num_rows
 
 
 def split_by_path(rows: pa.Table, paths: pa.StringArray) -> Iterator[tuple[str, pa.Table]]:
