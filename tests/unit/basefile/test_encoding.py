@@ -1,8 +1,14 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from pyhudi.basefile.encoding import dictionary_columns, joined, stored_schema
+from pyhudi.basefile.encoding import (
+    dictionary_columns,
+    joined,
+    repeating_texts,
+    stored_schema,
+)
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -51,3 +57,25 @@ def test_plain_and_encoded_columns_are_joined_to_one_type():
         found = joined([plain, encoded, wide], kind)
         assert found.type == kind
         assert found.to_pylist() == ["a", None, "b", "c"]
+
+
+def test_texts_repeat_that_all_row_groups_hold_with_a_dictionary():
+    """Not where a dictionary was given up, nor where there is none, however short the texts."""
+    count = 20_000
+    texts = {
+        "few": ["red", "blue"] * (count // 2),
+        "plain": ["", "a"] * (count // 2),
+        "later": ["red"] * (count // 2) + [f"a long text {n}" for n in range(count // 2)],
+    }
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        pa.table(texts),
+        sink,
+        row_group_size=count // 2,
+        use_dictionary=["few", "later"],
+        dictionary_pagesize_limit=1000,
+    )
+    footer = pq.read_metadata(pa.BufferReader(sink.getvalue()))
+    assert repeating_texts(footer, [0, 1], texts) == {"few"}
+    assert repeating_texts(footer, [0], texts) == {"few", "later"}
+    assert repeating_texts(footer, [0], ["later"]) == {"later"}

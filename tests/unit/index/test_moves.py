@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.config.merging import MergeLaw
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.moves import MoveJob, settle_new, settle_stored
@@ -21,6 +22,7 @@ from tests.support.plain_write import job_on, task
 DATA = pa.schema(
     {"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "a": pa.string(), "b": pa.string()}
 )
+AVRO = with_meta_avro(arrow_to_avro(DATA, "moves"))
 GENERATOR = KeyGenerator(
     record_key_fields=("id",),
     partition_fields=("part",),
@@ -51,8 +53,7 @@ def storage() -> MemoryStorage:
 
 @pytest.fixture
 def file(storage: MemoryStorage) -> BaseFile:
-    avro = with_meta_avro(arrow_to_avro(DATA, "moves"))
-    job = job_on(storage, "20260102030405678", schema=with_meta(DATA), avro_schema=avro)
+    job = job_on(storage, "20260102030405678", schema=with_meta(DATA), avro_schema=AVRO)
     stored = [(f"k{n}", "old", 5, "stored", f"b{n}") for n in range(6)]
     (stat,) = create_files(job, task(), partition="old", file_id="f-0", rows=rows(*stored))
     found = BaseFile.of("old", (stat.path or "").rpartition("/")[2], 1)
@@ -113,6 +114,23 @@ def test_a_merged_row_takes_what_it_lacks_along(storage, file) -> None:
     # The stored row is the newer one: its partition is that of the merged row, which replaces it.
     assert lines(found.updates) == [("k1", "old", 5, "stored", "b1")]
     assert sorted(found.leaving.to_pylist()) == ["k0", "k1"]
+
+
+def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage, file) -> None:
+    """In one batch of stored rows, and in two."""
+    job, instant = moving(storage, PARTIAL), "20260102030405678"
+    columns = {"schema": job.schema, "avro_schema": AVRO}
+    first, second = (("k0", "old", 5, "stored", text) for text in ("b0", "second"))
+    others = [(f"m{n}", "old", 5, None, None) for n in range(BATCH_ROWS)]
+    for stored in (rows(first, second), rows(first, *others, second)):
+        made = job_on(storage, instant, **columns, combine_batch=False, max_file_size_bytes=1 << 30)
+        (stat,) = create_files(made, task(), partition="old", file_id="t-0", rows=stored)
+        twice = BaseFile.of("old", (stat.path or "").rpartition("/")[2], 1)
+        assert twice is not None
+        batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 9, "x", None))
+        found = settle_stored(job, twice, batch)
+        assert lines(found.inserts)[0] == ("k0", "new", 9, "x", "b0")
+        assert found.leaving.to_pylist().count("k0") == 1
 
 
 def test_a_delete_goes_where_the_record_is(storage, file) -> None:

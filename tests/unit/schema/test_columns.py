@@ -30,7 +30,7 @@ def test_null_is_no_and_the_flags_may_be_changed(column, flags) -> None:
 
 @pytest.mark.parametrize(
     "codes",
-    [[], [3, 0, 65535, 0, 3], [3, 0, 65536, 0, 3], [1, -1, 70000, 4464, -1]],
+    [[], [3, 0, 65535, 0, 3], [3, 0, 65536, 0, 3], [1, -1, 4464, -2, -1]],
     ids=["none", "16 bits", "17 bits", "negative"],
 )
 def test_positions_come_in_the_order_of_the_codes_equal_ones_as_they_came(codes) -> None:

@@ -30,10 +30,10 @@ def _keyed(
     failed = FailedRecords(config)
     keying = Keying(generator=GENERATOR, data_schema=SCHEMA, failures=config)
     rows = (
-        pa.RecordBatch.from_pylist([{"id": k, "n": n} for k, n in batch], schema=WIDE)
+        pa.Table.from_pylist([{"id": k, "n": n} for k, n in batch], schema=WIDE)
         for batch in batches
     )
-    found = keyed_batches(rows, keying, failed, rows=1, size_bytes=1)
+    found = keyed_batches(rows, keying, failed)
     return [keyed["_hoodie_record_key"].to_pylist() for keyed, _ in found], failed
 
 
@@ -56,9 +56,9 @@ def test_nothing_more_is_keyed_once_a_failure_is_fatal_but_all_are_counted():
 def test_a_batch_that_no_row_is_to_blame_for_fails_as_it_is():
     failed = FailedRecords(REPORT)
     keying = Keying(generator=GENERATOR, data_schema=SCHEMA, failures=REPORT)
-    rows = pa.RecordBatch.from_pydict({"n": pa.array([1], pa.int64())})
+    rows = pa.table({"n": pa.array([1], pa.int64())})
     with pytest.raises(RequestError, match="record key field 'id'"):
-        list(keyed_batches(iter([rows]), keying, failed, rows=1, size_bytes=1))
+        list(keyed_batches(iter([rows]), keying, failed))
 
 
 def test_reports_of_tasks_add_up():
@@ -107,12 +107,10 @@ def test_failed_records_are_counted_in_the_first_file_of_a_commit():
 def test_a_slice_is_not_blamed_for_values_of_its_neighbours():
     wide = pa.schema([("id", pa.string()), ("l", pa.list_(pa.int64()))])
     narrow = pa.schema([("id", pa.string()), ("l", pa.list_(pa.int32()))])
-    rows = pa.RecordBatch.from_pylist([{"id": "a", "l": [2**40]}, {"id": "b", "l": [1]}], wide)
+    rows = pa.Table.from_pylist([{"id": "a", "l": [2**40]}, {"id": "b", "l": [1]}], wide)
     keying = Keying(generator=GENERATOR, data_schema=narrow, failures=REPORT)
     failed = FailedRecords(REPORT)
-    batches = iter([rows.slice(1), rows.slice(0, 1)])
-    found = [
-        k["l"].to_pylist() for k, _ in keyed_batches(batches, keying, failed, rows=1, size_bytes=1)
-    ]
+    chunks = iter([rows.slice(1), rows.slice(0, 1)])
+    found = [keyed["l"].to_pylist() for keyed, _ in keyed_batches(chunks, keying, failed)]
     assert found == [[[1]], []]
     assert failed.report.causes == {"column l.element holds a value that does not fit int32": 1}
