@@ -24,8 +24,9 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %p %c{{1}}: %m%n
 """
 
-# Tests are over before what an optimising compiler and parallel collectors cost has paid off.
-SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Tests are over before what an optimising compiler and parallel collectors cost has paid off; in a
+# larger young generation little grows old.
+SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1500m -Xmn600m"
 
 
 def spark_settings(version: str, scratch: Path, memory: str) -> dict[str, str]:
@@ -52,8 +53,8 @@ def spark_settings(version: str, scratch: Path, memory: str) -> dict[str, str]:
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Rows are few, and Java code is generated and compiled for every query.
         "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.default.parallelism": "2",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.local.dir": str(scratch),
         "spark.ui.enabled": "false",

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame
 from tests.interop.hudi_tables import Hudi, properties, timeline
 
 SMALL_JOB = {
-    "hoodie.upsert.shuffle.parallelism": "2",
-    "hoodie.insert.shuffle.parallelism": "2",
-    "hoodie.bulkinsert.shuffle.parallelism": "2",
-    "hoodie.delete.shuffle.parallelism": "2",
-    "hoodie.simple.index.parallelism": "2",
-    "hoodie.rollback.parallelism": "2",
-    "hoodie.cleaner.parallelism": "2",
+    "hoodie.upsert.shuffle.parallelism": "1",
+    "hoodie.insert.shuffle.parallelism": "1",
+    "hoodie.bulkinsert.shuffle.parallelism": "1",
+    "hoodie.delete.shuffle.parallelism": "1",
+    "hoodie.simple.index.parallelism": "1",
+    "hoodie.rollback.parallelism": "1",
+    "hoodie.cleaner.parallelism": "1",
     "hoodie.embed.timeline.server": "false",
     "hoodie.write.markers.type": "DIRECT",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,23 @@ def test_a_write_only_plans_where_it_is_asked_to(spark: SparkSession, tmp_path: 
     written(spark, table, 3, **runs)
     assert compactions(table) == ["done"]
     assert rows_of(table) == before
+
+
+def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table, told = tmp_path / "orders", []
+    due = {"hoodie_compact_inline_max_delta_commits": "2"}
+    with caplog.at_level(logging.INFO, "pyhudi"):
+        for ts in range(1, 5):
+            caplog.clear()
+            written(spark, table, ts, **due)
+            told.append("a compaction is due" in caplog.text)
+        caplog.clear()
+        written(spark, table, 5, **due, hoodie_compact_schedule_inline="true")
+    assert told == [False, False, True, True]
+    assert "a compaction is due" not in caplog.text
+    assert compactions(table) == ["planned"]
 
 
 def test_a_write_stands_when_its_compaction_fails(

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.config.compaction import INLINE
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.table import TableType
@@ -28,6 +29,7 @@ from pyhudi.services.compaction_job import (
     compaction_metadata,
 )
 from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
+from pyhudi.services.compaction_plan import is_due
 from pyhudi.services.rollback import writer_of
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.batch.pieces import this_task
@@ -120,7 +122,8 @@ def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult
 def compact_after(work: Work, result: JobResult) -> None:
     """Plan and run compactions after a write, as its options ask for.
 
-    Those that are pending are run first. The write stands whatever becomes of them.
+    Those that are pending are run first. The write stands whatever becomes of them. Where nothing
+    is asked for, the log says when a compaction is due.
 
     Source: BaseHoodieTableServiceClient.runTableServicesInline, Hudi 0.15 and 1.1.
     """
@@ -128,7 +131,10 @@ def compact_after(work: Work, result: JobResult) -> None:
     is_asked = config.is_inline or config.is_scheduled_inline or config.is_log_inline
     is_logged = work.target.config.table_type is TableType.MERGE_ON_READ
     session = SparkSession.getActiveSession()
-    if not is_asked or not is_logged or result.status != "committed" or session is None:
+    if not is_logged or result.status != "committed" or session is None:
+        return
+    if not is_asked:
+        _tell_when_due(work, result)
         return
     service = partial(
         _service,
@@ -148,6 +154,19 @@ def compact_after(work: Work, result: JobResult) -> None:
                 service(compaction_kind(LOG_COMPACTION_KIND)).execute_all()
     except HudiError as failure:
         _log.warning("%s: the write is committed, but not compacted: %s", result.table, failure)
+
+
+def _tell_when_due(work: Work, result: JobResult) -> None:
+    table = work.target.table
+    if not table or not result.instant:
+        return
+    if is_due(table.timeline, work.config.compaction, result.instant):
+        _log.info(
+            "%s: a compaction is due: reads merge the log files of every write since the last one; "
+            "PyhudiCompactionOperator, pyhudi.spark.compact or %s=true compacts them",
+            result.table,
+            INLINE.key,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
