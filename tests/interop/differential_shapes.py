@@ -94,7 +94,7 @@ def draw_shape(rng: Random, version: str) -> Shape:
     # See known_differences.NOT_DRAWN.
     orderings = [name for name in ORDERING_COLUMNS if version == "0.15.0" or name != "on"]
     ordering = rng.choice(orderings) if has_ordering else None
-    creation = _creation(rng, keys, partitions, ordering)
+    creation = _creation(rng, version, keys, partitions, ordering)
     # 0.15 records no payload class in a copy-on-write table.
     is_forgetful = version != "0.15.0" and rng.random() < 0.5
     schema = _schema(rng, keys, partitions, ordering)
@@ -153,7 +153,11 @@ def _schema(
 
 
 def _creation(
-    rng: Random, keys: tuple[str, ...], partitions: tuple[str, ...], ordering: str | None
+    rng: Random,
+    version: str,
+    keys: tuple[str, ...],
+    partitions: tuple[str, ...],
+    ordering: str | None,
 ) -> dict[str, str]:
     options = {
         "hoodie.table.name": "differential",
@@ -165,7 +169,11 @@ def _creation(
     if len(keys) == 1 and len(partitions) > 1:
         # 1.1 refuses the complex generator with one key column without this.
         options["hoodie.write.complex.keygen.validation.enable"] = "false"
-        options["hoodie.write.complex.keygen.new.encoding"] = rng.choice(("true", "false"))
+        encoding = rng.choice(("true", "false"))
+        # 0.15 has one encoding, which is the new one.
+        options["hoodie.write.complex.keygen.new.encoding"] = (
+            "true" if version == "0.15.0" else encoding
+        )
     if ordering:
         options[f"{WRITE}precombine.field"] = ordering
         options[f"{WRITE}payload.class"] = rng.choice(PAYLOADS)
