@@ -13,14 +13,20 @@ from tests.interop.hudi import RealHudi
 from tests.interop.known_differences import KNOWN_DIFFERENCES
 from tests.support.spark import shared_session
 
+# Begun late, it would go on alone after all others.
+LONGEST = "test_the_spark_tests_pass_on_spark_3_5"
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if "tests/interop" not in item.path.as_posix():
             continue
         item.add_marker(pytest.mark.interop)
         if reason := KNOWN_DIFFERENCES.get(item.name):
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    yield
+    items.sort(key=lambda item: item.name != LONGEST)
 
 
 @pytest.fixture(scope="session")
