@@ -60,11 +60,11 @@ def test_plain_and_encoded_columns_are_joined_to_one_type():
 
 
 def test_texts_repeat_that_all_row_groups_hold_with_a_dictionary():
-    """Not where a dictionary was given up, nor where there is none, however short the texts."""
+    """Not where a dictionary was given up, nor where there is none, however few the texts."""
     count = 20_000
     texts = {
         "few": ["red", "blue"] * (count // 2),
-        "plain": ["", "a"] * (count // 2),
+        "plain": [None, None, None, "a"] * (count // 4),
         "later": ["red"] * (count // 2) + [f"a long text {n}" for n in range(count // 2)],
     }
     sink = pa.BufferOutputStream()
