@@ -30,8 +30,8 @@ from inputs import home
 from memory import PROC
 
 import pyhudi
-from pyhudi.logfile.avro_encode import encode_records
-from pyhudi.logfile.avro_rows import CONTENT_VERSION
+from pyhudi.logfile.avro.encode import encode_records
+from pyhudi.logfile.avro.rows import CONTENT_VERSION
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 
 FIRST, SECOND = "20260101000000001", "20260101000000002"

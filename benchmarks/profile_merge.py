@@ -30,15 +30,15 @@ from pyinstrument import Profiler
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.open import new_base_file
 from pyhudi.basefile.parquet import ParquetWriteOptions
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.storage.schemes import open_storage
-from pyhudi.write.create import create_files
-from pyhudi.write.job import TaskIdentity, WriteJob
-from pyhudi.write.merge import merge_file
+from pyhudi.write.files.create import create_files
+from pyhudi.write.files.merge import merge_file
+from pyhudi.write.job import TaskIdentity, WriteContext
 
 INSTANTS = ("20260101000000000", "20260101000001000")
 REPEAT = 5
@@ -49,7 +49,7 @@ ONE_PERCENT = 100
 class Case:
     """One base file, the rows to merge into it, and the write that does so."""
 
-    job: WriteJob
+    job: WriteContext
     base: BaseFile
     incoming: pa.Table
     file: Path
@@ -90,8 +90,8 @@ def first_rows(path: Path, count: int) -> pa.Table:
     return pa.Table.from_batches(batches).slice(0, count).combine_chunks()
 
 
-def _job(folder: str, instant: str, schema: pa.Schema) -> WriteJob:
-    return WriteJob(
+def _job(folder: str, instant: str, schema: pa.Schema) -> WriteContext:
+    return WriteContext(
         storage=open_storage(folder),
         instant=instant,
         schema=with_meta(schema),
@@ -99,7 +99,7 @@ def _job(folder: str, instant: str, schema: pa.Schema) -> WriteJob:
         encoding=ParquetWriteOptions(),
         bloom=BloomParameters(),
         max_file_size_bytes=1 << 30,
-        rule=MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("updated_at",)),
+        rule=MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("updated_at",)),
         combine_batch=True,
     )
 

@@ -118,7 +118,7 @@ class PyhudiHook(BaseHook):
 
         Not: commits that have been archived; they are older than any try that is still retried.
         """
-        from pyhudi.table.landed import find_landed
+        from pyhudi.table.committed import find_committed
         from pyhudi.table.result import job_result
 
         if idempotency_key is None:
@@ -128,7 +128,7 @@ class PyhudiHook(BaseHook):
         except TableNotFoundError:
             return None
         timeline, version = table.timeline, table.config.version
-        landed = find_landed(table.storage, version, timeline, idempotency_key)
+        landed = find_committed(table.storage, version, timeline, idempotency_key)
         if landed is None:
             return None
         return job_result(

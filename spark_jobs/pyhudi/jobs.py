@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from pyhudi.config import compaction, operations, write
+from pyhudi.config import write
+from pyhudi.config.options import compaction, operations
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.flags import Flag, from_args, merged_options, to_args
 

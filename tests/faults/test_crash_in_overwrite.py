@@ -16,8 +16,8 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.transaction import Transaction
-from pyhudi.write.create import create_files
-from pyhudi.write.replacing import replaced_file_ids
+from pyhudi.write.files.create import create_files
+from pyhudi.write.plan.replacing import replaced_file_ids
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (

@@ -23,8 +23,8 @@ FROM_HUDI = (
     "timeline.layout",
     "transaction.heartbeat",
     "transaction.markers",
-    "write.buckets",
-    "write.sizing",
+    "write.plan.buckets",
+    "write.plan.sizing",
 )
 """Modules, or packages, whose bytes, names or steps are Hudi's."""
 

@@ -14,15 +14,15 @@ OTHERWISE = {
     "pyhudi/timeline/timeline.py:Timeline": ({"kw_only"}, "one field, the instants"),
     "pyhudi/spark/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
     "pyhudi/logfile/slice_log.py:LogCounts": ({"frozen"}, "counted up while log files are read"),
-    "pyhudi/write/handle.py:RowCounts": (
+    "pyhudi/write/files/handle.py:RowCounts": (
         {"frozen", "kw_only"},
         "state of an open handle, counted up while it writes",
     ),
-    "pyhudi/write/append.py:_LogFile": (
+    "pyhudi/write/files/append.py:_LogFile": (
         {"frozen", "kw_only"},
         "state of an open log file, counted up while it is written",
     ),
-    "pyhudi/write/append.py:_Block": (
+    "pyhudi/write/files/append.py:_Block": (
         {"frozen", "kw_only"},
         "what a block will hold, gathered until it is full",
     ),
@@ -30,7 +30,7 @@ OTHERWISE = {
 """Dataclasses that leave something out, what it is, and why."""
 
 JSON_AS_IT_IS = {
-    "pyhudi/write/job.py:WriteJob.avro_schema": "an Avro schema, in the JSON that fastavro takes",
+    "pyhudi/write/job.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it",
 }
 """Fields that hold a plain dict, and what is in it."""
 

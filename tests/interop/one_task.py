@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from pyhudi.spark.work import prepare
-from pyhudi.write.create import create_files
+from pyhudi.write.files.create import create_files
+from pyhudi.write.files.merge import merge_file
 from pyhudi.write.job import TaskIdentity
-from pyhudi.write.merge import merge_file
 
 FILE_ID = "5e55104e-0000-4000-8000-000000000000-0"
 

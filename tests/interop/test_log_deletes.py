@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pyhudi.logfile.deletes import Deletes, OrderingKind, decode_deletes, encode_deletes
+from pyhudi.logfile.deletes.blocks import Deletes, OrderingKind, decode_deletes, encode_deletes
+from pyhudi.logfile.deletes.new import ordered_deletes
 from pyhudi.logfile.framing import BlockKind, encode_block
-from pyhudi.logfile.new_deletes import ordered_deletes
 from pyhudi.logfile.reader import Block, iter_blocks
 from tests.interop import ours
 from tests.interop.hudi import RealHudi

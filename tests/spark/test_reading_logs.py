@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import pyhudi
-from pyhudi.config.merging import CUSTOM_PAYLOAD
+from pyhudi.config.options.merging import CUSTOM_PAYLOAD
 from pyhudi.errors import OptionError, UnsupportedError
 from pyhudi.spark.reading import read
 from tests.support.golden import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import HudiError
 from pyhudi.logfile.framing import MAGIC, BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.slice_log import LogReading, read_log_records
@@ -102,7 +102,7 @@ def read(files: Mapping[str, bytes]) -> State | HudiError:
         is_wanted=lambda instant: instant in "123456789",
         schema=TABLE,
         keys_of=lambda found: found.column(KEY),
-        rule=MergeRule(law=MergeLaw.COMMIT_TIME),
+        rule=MergeRule(mode=MergeMode.COMMIT_TIME),
     )
     try:
         found = read_log_records(list(files), open_file, how)

@@ -12,7 +12,7 @@ from typing import Any
 
 import fastavro
 
-from pyhudi.basefile.crc32c import crc32c
+from pyhudi.basefile.hfile.crc32c import crc32c
 from pyhudi.basefile.protobuf import bytes_field, varint_field
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from tests.support.log_files import SCHEMA

@@ -13,8 +13,8 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 
-from pyhudi.logfile.avro_rows import CONTENT_VERSION
-from pyhudi.logfile.deletes import (
+from pyhudi.logfile.avro.rows import CONTENT_VERSION
+from pyhudi.logfile.deletes.blocks import (
     ARROW,
     Deletes,
     OrderingColumn,

@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig, WriteConfig

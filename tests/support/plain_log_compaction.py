@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.jobs import LOG_COMPACTION_KIND
 from pyhudi.services.log_compaction import schedule_log_compaction
 from pyhudi.storage.storage import Storage

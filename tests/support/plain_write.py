@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
@@ -32,14 +32,14 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock, FakeClock
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.transaction import Transaction, Writer
-from pyhudi.write.append import append_rows
-from pyhudi.write.create import create_files
-from pyhudi.write.job import TaskIdentity, WriteJob
-from pyhudi.write.merge import merge_file
+from pyhudi.write.files.append import append_rows
+from pyhudi.write.files.create import create_files
+from pyhudi.write.files.merge import merge_file
+from pyhudi.write.job import TaskIdentity, WriteContext
 from tests.support.memory import MemoryStorage
 
-EVENT_TIME = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",))
-COMMIT_TIME = MergeRule(law=MergeLaw.COMMIT_TIME)
+EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
+COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
 DATA = pa.schema({"id": pa.string(), "ts": pa.int64(), "value": pa.string()})
 CONFIG = TableConfig(
     name="plain",
@@ -92,7 +92,7 @@ def incoming(rows: Mapping[str, tuple[int, str]], schema: pa.Schema = DATA) -> p
     return pa.Table.from_arrays(columns, names=[RECORD_KEY, *schema.names])
 
 
-def job_on(storage: Storage, instant: str, **more: Any) -> WriteJob:
+def job_on(storage: Storage, instant: str, **more: Any) -> WriteContext:
     """The write as tasks see it, with small bloom filters."""
     settings: dict[str, Any] = {
         "schema": with_meta(DATA),
@@ -104,7 +104,7 @@ def job_on(storage: Storage, instant: str, **more: Any) -> WriteJob:
         "combine_batch": True,
         **more,
     }
-    return WriteJob(storage=storage, instant=instant, **settings)
+    return WriteContext(storage=storage, instant=instant, **settings)
 
 
 def task(number: int = 0, attempt: int = 0) -> TaskIdentity:
@@ -137,7 +137,7 @@ def write_rows(
         who = task(number, attempt)
         bases = table.latest_base_files([partition])
         if table.config.table_type is TableType.MERGE_ON_READ and bases:
-            places = table.files([partition]).log_places(table.pending_compactions())
+            places = table.files([partition]).append_targets(table.pending_compactions())
             place = places[partition, bases[0].file_id]
             stats.extend(append_rows(job, who, place, batch))
         elif bases:

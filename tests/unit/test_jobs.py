@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config import write
-from pyhudi.config.operations import PARTITIONS_TO_DELETE
+from pyhudi.config.options.operations import PARTITIONS_TO_DELETE
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.jobs import UPSERT_FLAGS, CompactionRequest, JobResult, UpsertRequest
 

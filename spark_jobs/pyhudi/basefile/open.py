@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyhudi.basefile.bloom import BloomFilter, BloomParameters
 from pyhudi.basefile.footer import FooterMetadata
-from pyhudi.basefile.orc import OrcReader, OrcWriteOptions, OrcWriter
+from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions, OrcWriter
 from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions, ParquetWriter
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.errors import UnsupportedError

@@ -9,22 +9,20 @@ import logging
 from collections.abc import Mapping
 
 # Imported so that their options are declared.
-from pyhudi.config import (
+from pyhudi.config import formats, read, write
+from pyhudi.config.hudi_options import find_option
+from pyhudi.config.option import canonical_key, declared
+from pyhudi.config.options import (
     compaction,
     evolution,
     failures,
     files,
-    formats,
     index,
     keygen,
     logs,
     merging,
     operations,
-    read,
-    write,
 )
-from pyhudi.config.hudi_options import find_option
-from pyhudi.config.option import canonical_key, declared
 from pyhudi.errors import OptionError, UnsupportedError
 
 MODULES = (

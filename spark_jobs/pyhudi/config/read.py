@@ -8,9 +8,9 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.instant_text import normalise_instant
-from pyhudi.config.logs import DEFAULT_MEMORY, MERGE_MEMORY, MergeMemory
-from pyhudi.config.merging import CUSTOM_MERGER
 from pyhudi.config.option import Option, declare
+from pyhudi.config.options.logs import DEFAULT_MEMORY, MERGE_MEMORY, MergeMemory
+from pyhudi.config.options.merging import CUSTOM_MERGER
 from pyhudi.errors import OptionError
 
 _EARLIEST = ("earliest", "000")

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from pyhudi.config.keygen import class_of_type, stated_timestamp_options
-from pyhudi.config.merging import (
+from pyhudi.config.option import parse_bool, parse_fields
+from pyhudi.config.options.keygen import class_of_type, stated_timestamp_options
+from pyhudi.config.options.merging import (
     CUSTOM_MERGER,
     CUSTOM_PAYLOAD,
     DELETE_FIELD,
     DELETE_MARKER,
     DeleteMarker,
-    MergeLaw,
+    MergeMode,
     default_payload,
-    merge_law,
+    merge_mode,
 )
-from pyhudi.config.option import parse_bool, parse_fields
 from pyhudi.config.properties import table_checksum
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import CorruptTableError, UnsupportedError
@@ -194,7 +194,7 @@ class TableConfig:
         return properties
 
     @property
-    def merge_law(self) -> MergeLaw:
+    def merge_mode(self) -> MergeMode:
         """Which of two records of one key wins.
 
         Tables that name no payload class merge by event time as soon as they have an ordering
@@ -203,7 +203,7 @@ class TableConfig:
         Raises:
             UnsupportedError: a payload class with rules of its own.
         """
-        return merge_law(self.payload_class, self.ordering_fields, self.raw.get(_STRATEGY))
+        return merge_mode(self.payload_class, self.ordering_fields, self.raw.get(_STRATEGY))
 
 
 def _text(flag: bool) -> str:  # noqa: FBT001 - a value, not a switch

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyhudi.config import option
-from pyhudi.config.compaction import CompactionConfig
-from pyhudi.config.evolution import EvolutionConfig
-from pyhudi.config.failures import FailureConfig
-from pyhudi.config.files import (
+from pyhudi.config.formats import BaseFileFormat, OrcConfig, requested_format
+from pyhudi.config.option import Option, declare
+from pyhudi.config.options.compaction import CompactionConfig
+from pyhudi.config.options.evolution import EvolutionConfig
+from pyhudi.config.options.failures import FailureConfig
+from pyhudi.config.options.files import (
     BloomConfig,
     BulkInsertConfig,
     BulkInsertSortMode,
@@ -21,16 +23,15 @@ from pyhudi.config.files import (
     HeartbeatConfig,
     ParquetConfig,
 )
-from pyhudi.config.formats import BaseFileFormat, OrcConfig, requested_format
-from pyhudi.config.index import IndexConfig
-from pyhudi.config.keygen import (
+from pyhudi.config.options.index import IndexConfig
+from pyhudi.config.options.keygen import (
     DROP_PARTITION_COLUMNS,
     POPULATE_META_FIELDS,
     stated_timestamp_options,
 )
-from pyhudi.config.logs import LogConfig
-from pyhudi.config.merging import MergeConfig
-from pyhudi.config.operations import (
+from pyhudi.config.options.logs import LogConfig
+from pyhudi.config.options.merging import MergeConfig
+from pyhudi.config.options.operations import (
     ALLOW_DUPLICATES,
     COMBINE_BEFORE_DELETE,
     COMBINE_BEFORE_INSERT,
@@ -40,7 +41,6 @@ from pyhudi.config.operations import (
     Operation,
     StoredKeys,
 )
-from pyhudi.config.option import Option, declare
 from pyhudi.config.table import TableType, TimelineZone
 from pyhudi.config.versions import TableVersion
 

@@ -99,7 +99,7 @@ class FileGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogPlace:
+class AppendTarget:
     """Where a write appends to a file group: the next log file of its newest slice.
 
     ``base_file`` and ``log_files`` are the names of what the slice has already, as statistics list
@@ -114,7 +114,7 @@ class LogPlace:
     log_files: tuple[str, ...] = ()
 
     @classmethod
-    def after(cls, found: FileSlice) -> LogPlace:
+    def after(cls, found: FileSlice) -> AppendTarget:
         """The log file that follows all those of a slice."""
         return cls(
             partition=found.partition,

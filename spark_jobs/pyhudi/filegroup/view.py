@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pyhudi.filegroup.slices import BaseFile, FileGroup, FileSlice, LogFile, LogPlace
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, LogFile
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 
@@ -122,13 +122,13 @@ def latest_slices(
     return tuple(each for each in found if each is not None)
 
 
-def log_places(
+def append_targets(
     files: Iterable[BaseFile],
     logs: Iterable[LogFile],
     timeline: Timeline,
     *,
     compacting: Mapping[GroupId, str],
-) -> dict[GroupId, LogPlace]:
+) -> dict[GroupId, AppendTarget]:
     """Where writes append to each file group that committed files make up.
 
     That is its newest slice; of a group that ``compacting`` names, whose pending compaction has the
@@ -145,7 +145,7 @@ def log_places(
         instant = max(newest.base_instant, compacting.get(key, ""))
         if newest.base_instant < instant:
             newest = FileSlice(partition=key[0], file_id=key[1], base_instant=instant)
-        found[key] = LogPlace.after(newest)
+        found[key] = AppendTarget.after(newest)
     return found
 
 

@@ -13,17 +13,17 @@ from pyhudi.basefile.open import open_base_file
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.filegroup.stored_keys import keys_of
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.keys.key_places import KeyPlaces
+from pyhudi.keys.key_positions import KeyPositions
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.columns import Flags, flags_of, one_array
-from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
 from pyhudi.table.log_merge import SliceLogs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveJob:
+class RelocationContext:
     """What whoever settles records must know, as a value that travels to the workers.
 
     ``schema`` is the table's with the meta columns; ``is_combining`` says that rows of one key in
@@ -41,7 +41,7 @@ class MoveJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Relocation:
     """What becomes of rows whose keys a base file holds.
 
     ``leaving`` are the keys whose stored rows go, before ``updates`` are merged with what is left;
@@ -56,7 +56,7 @@ class Settled:
     inserts: pa.Table
 
 
-def settle_stored(job: MoveJob, file: BaseFile, rows: pa.Table) -> Settled:
+def relocate_stored(job: RelocationContext, file: BaseFile, rows: pa.Table) -> Relocation:
     """Settle the rows whose keys a base file holds, some of them with another partition's path.
 
     Rows of keys that only come with the file's own partition are updates as ever. Of the others the
@@ -81,14 +81,14 @@ def settle_stored(job: MoveJob, file: BaseFile, rows: pa.Table) -> Settled:
     leaving, moved = _merged(job, file, newest.filter(pa.array(is_moving)))
     is_back = pc.equal(moved.column(PARTITION_PATH), file.partition)
     updates.append(moved.filter(is_back).select(names))
-    return Settled(
+    return Relocation(
         updates=pa.concat_tables(updates),
         leaving=leaving,
         inserts=moved.filter(pc.invert(is_back)),
     )
 
 
-def settle_new(job: MoveJob, rows: pa.Table) -> pa.Table:
+def relocate_new(job: RelocationContext, rows: pa.Table) -> pa.Table:
     """The rows to insert of keys that live nowhere and come with several partitions: one a key.
 
     Shapes: the record key, the table's data columns, and the partition path, on both sides.
@@ -99,7 +99,7 @@ def settle_new(job: MoveJob, rows: pa.Table) -> pa.Table:
     return _with_own_paths(job, found)
 
 
-def _combined(job: MoveJob, rows: pa.Table) -> tuple[pa.Table, Flags]:
+def _combined(job: RelocationContext, rows: pa.Table) -> tuple[pa.Table, Flags]:
     """The newest row of each key, and whether it deletes."""
     combined = job.rule.combine(rows, rows.column(RECORD_KEY), is_lookup=not job.is_combining)
     deleted = job.rule.deleted(combined)
@@ -107,7 +107,9 @@ def _combined(job: MoveJob, rows: pa.Table) -> tuple[pa.Table, Flags]:
     return combined.select(rows.schema.names), is_deleted
 
 
-def _merged(job: MoveJob, file: BaseFile, moving: pa.Table) -> tuple[pa.StringArray, pa.Table]:
+def _merged(
+    job: RelocationContext, file: BaseFile, moving: pa.Table
+) -> tuple[pa.StringArray, pa.Table]:
     """The keys that leave, and the rows that come of them."""
     needed = job.rule.columns_to_merge(job.schema.names)
     if not (needed and moving.num_rows):
@@ -119,11 +121,11 @@ def _merged(job: MoveJob, file: BaseFile, moving: pa.Table) -> tuple[pa.StringAr
 
 
 def _stored_beside(
-    job: MoveJob, file: BaseFile, moving: pa.Table, needed: Sequence[str]
+    job: RelocationContext, file: BaseFile, moving: pa.Table, needed: Sequence[str]
 ) -> tuple[pa.Table, pa.Table]:
     """The stored row of each key, one a key, and the moving rows in the same order."""
     schema = pa.schema([job.schema.field(name) for name in needed])
-    sought = KeyPlaces(one_array(moving.column(RECORD_KEY)))
+    sought = KeyPositions(one_array(moving.column(RECORD_KEY)))
     is_open = np.ones(moving.num_rows, dtype=bool)
     stored, beside = [schema.empty_table()], [np.zeros(0, dtype=np.int64)]
     for batch in _batches(job, file, needed):
@@ -138,7 +140,7 @@ def _stored_beside(
     return pa.concat_tables(stored), moving.take(order)
 
 
-def _batches(job: MoveJob, file: BaseFile, needed: Sequence[str]) -> Iterator[pa.Table]:
+def _batches(job: RelocationContext, file: BaseFile, needed: Sequence[str]) -> Iterator[pa.Table]:
     merged = None if job.logs is None else job.logs.rows(job.storage, file.path, needed)
     if merged is not None:
         yield from merged
@@ -149,7 +151,7 @@ def _batches(job: MoveJob, file: BaseFile, needed: Sequence[str]) -> Iterator[pa
         yield from reader.iter_tables(list(dict.fromkeys([*keys, *needed])))
 
 
-def _with_own_paths(job: MoveJob, rows: pa.Table) -> pa.Table:
+def _with_own_paths(job: RelocationContext, rows: pa.Table) -> pa.Table:
     """The rows with the partition paths that their own values say, where they can say them.
 
     A row that was made of two may have the partition column of either.

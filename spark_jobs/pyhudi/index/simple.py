@@ -14,7 +14,7 @@ from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.keys.key_places import SoughtKeys
+from pyhudi.keys.key_positions import SoughtKeys
 from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.log_merge import SliceLogs
@@ -34,7 +34,7 @@ class KeyPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class KeyMatch:
     """Rows of a piece whose keys a base file holds.
 
     Shapes: ``positions`` are int32 row numbers within the piece, ascending.
@@ -76,7 +76,7 @@ class Sought:
         return self._made[1]
 
 
-def find_keys(storage: Storage, path: str, sought: Sought, lookup: KeyLookup) -> Iterator[Hit]:
+def find_keys(storage: Storage, path: str, sought: Sought, lookup: KeyLookup) -> Iterator[KeyMatch]:
     """Which rows of the pieces have keys that the base file at ``path`` holds.
 
     Pieces outside the file's range of keys are not looked at; of the file only the key column is
@@ -101,7 +101,7 @@ def find_keys(storage: Storage, path: str, sought: Sought, lookup: KeyLookup) ->
         positions: npt.NDArray[np.int32] = found.astype(np.int32)
         start += len(piece.keys)
         if len(positions):
-            yield Hit(piece_id=piece.piece_id, positions=positions)
+            yield KeyMatch(piece_id=piece.piece_id, positions=positions)
 
 
 def _are_stored(sought: SoughtKeys, reader: BaseFileReader, lookup: KeyLookup) -> Flags:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def row_places(task: int, first_row: int, count: int) -> pa.StringArray:
+def row_numbers(task: int, first_row: int, count: int) -> pa.StringArray:
     """The places of some rows: the task that reads them and their number within it.
 
     Source: AutoRecordGenWrapperKeyGenerator, Hudi 0.15 and 1.1 (the part behind the instant).

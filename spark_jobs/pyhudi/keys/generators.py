@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.config.keygen import (
+from pyhudi.config.options.keygen import (
     COMPLEX,
     CUSTOM,
     GLOBAL_DELETE,
@@ -23,10 +23,10 @@ from pyhudi.config.keygen import (
 )
 from pyhudi.config.write import PARTITION_PATH_FIELD
 from pyhudi.errors import OptionError, RequestError, UnsupportedError
+from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.java_text import java_text
 from pyhudi.keys.partition_path import partition_paths
 from pyhudi.keys.record_key import KeyEncoding, record_keys
-from pyhudi.keys.timestamp_path import TimestampPath
 from pyhudi.schema.columns import flags_of, one_array
 
 # One class for each way to make keys and paths; those for Avro records make the same.

@@ -38,7 +38,7 @@ def spark_hash_int(values: npt.NDArray[np.int32], seed: int = SPARK_SEED) -> npt
     return state.view(np.int32)
 
 
-def partition_salts(num_partitions: int) -> npt.NDArray[np.int32]:
+def shuffle_keys(num_partitions: int) -> npt.NDArray[np.int32]:
     """Give, for each partition, an int that Spark's hash partitioning sends exactly there.
 
     ``df.repartition(n, column)`` places a row in ``pmod(hash(column), n)``. The hash of an int is

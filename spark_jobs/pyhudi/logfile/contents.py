@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi.errors import CorruptTableError, SchemaError, UnsupportedError
-from pyhudi.logfile import avro_rows, hfile_rows
-from pyhudi.logfile.deletes import Deletes, decode_deletes
+from pyhudi.logfile import hfile_rows
+from pyhudi.logfile.avro import rows as avro_rows
+from pyhudi.logfile.deletes.blocks import Deletes, decode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block
 

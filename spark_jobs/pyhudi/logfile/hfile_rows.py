@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.basefile.hfile import Entries, HFile, iter_entries, open_hfile
+from pyhudi.basefile.hfile.reader import Entries, HFile, iter_entries, open_hfile
 from pyhudi.errors import CorruptTableError
-from pyhudi.logfile.avro_columns import spans
-from pyhudi.logfile.avro_rows import RecordSchema, faults_in, iter_decoded, record_schema
+from pyhudi.logfile.avro.columns import spans
+from pyhudi.logfile.avro.rows import RecordSchema, faults_in, iter_decoded, record_schema
 
 _SCHEMA: Final = b"schema"
 _KEY_FIELD: Final = "key"

@@ -10,16 +10,16 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
+from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.errors import SchemaError
 from pyhudi.logfile.contents import iter_rows, read_deletes
-from pyhudi.logfile.deletes import Deletes
+from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.framing import BlockKind
+from pyhudi.logfile.merge.records import KeysOf, LogRecords, merge_log_records
 from pyhudi.logfile.reader import Block, iter_blocks
-from pyhudi.logfile.records import KeysOf, LogRecords, merge_log_records
 from pyhudi.logfile.scan import blocks_that_count
 from pyhudi.merge.rule import MergeRule
-from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.evolution.reconcile import reconcile
 
 OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
 """Opens the log file of a name."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.config.merging import DeleteMarker, MergeLaw
+from pyhudi.config.options.merging import DeleteMarker, MergeMode
 from pyhudi.merge.choice import Step, choose, choose_rows, filled, fold
 from pyhudi.merge.custom import run_merger, with_soft_deletes
 from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes, text_is
@@ -50,14 +50,14 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRule:
-    """One law of merging with the columns that it looks at.
+    """One merge mode with the columns that it looks at.
 
     ``ordering_fields`` is empty where the order of arrival counts. ``defaults`` has the default
     values of the table's columns that are not null. ``merger`` is the class path of the merger
-    that the law ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted.
+    that ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted.
     """
 
-    law: MergeLaw
+    mode: MergeMode
     ordering_fields: tuple[str, ...] = ()
     delete_marker: DeleteMarker | None = None
     defaults: Mapping[str, object] = field(default_factory=dict)
@@ -67,18 +67,18 @@ class MergeRule:
     @property
     def keeps_whole_rows(self) -> bool:
         """Whether a merged row is always one of the two, so that ordering columns decide alone."""
-        return self.law in (MergeLaw.COMMIT_TIME, MergeLaw.EVENT_TIME, MergeLaw.DMS)
+        return self.mode in (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME, MergeMode.DMS)
 
     @property
     def asks_stored_rows(self) -> bool:
         """Whether the stored row has a say in what a key's rows come to."""
-        return self.law not in (MergeLaw.COMMIT_TIME, MergeLaw.DMS)
+        return self.mode not in (MergeMode.COMMIT_TIME, MergeMode.DMS)
 
     @property
     def deleting_columns(self) -> tuple[str, ...]:
         """The columns by which rows can say that they delete their key."""
         marker = () if self.delete_marker is None else (self.delete_marker.field,)
-        operation = (OPERATION,) if self.law is MergeLaw.DMS else ()
+        operation = (OPERATION,) if self.mode is MergeMode.DMS else ()
         return (SOFT_DELETE, *operation, *marker)
 
     def columns_to_merge(self, names: Sequence[str]) -> list[str]:
@@ -86,7 +86,7 @@ class MergeRule:
         if not self.keeps_whole_rows:
             return [name for name in names if name not in META_FIELDS]
         needed = {path.partition(".")[0] for path in self.ordering_fields}
-        return sorted(needed) if self.law is MergeLaw.EVENT_TIME else []
+        return sorted(needed) if self.mode is MergeMode.EVENT_TIME else []
 
     def deleted(self, rows: pa.Table) -> Flags | None:
         """Which rows delete their key; None when none does.
@@ -96,7 +96,7 @@ class MergeRule:
         if self.ignores_deletes:
             return None
         found = soft_deletes(rows)
-        if self.law is MergeLaw.DMS and OPERATION in rows.schema.names:
+        if self.mode is MergeMode.DMS and OPERATION in rows.schema.names:
             found = _either(found, text_is(rows.column(OPERATION), _DELETED_BY_DMS, any_case=True))
         marker = self.delete_marker
         if marker is not None and marker.field in rows.schema.names:
@@ -115,12 +115,12 @@ class MergeRule:
             RequestError: rows of one key that cannot be compared for want of an ordering value.
         Source: preCombine of the payload classes, FileGroupReaderBasedMergeHandle, Hudi 1.1.
         """
-        match self.law:
-            case MergeLaw.PARTIAL_UPDATE | MergeLaw.NON_DEFAULTS if is_lookup:
+        match self.mode:
+            case MergeMode.PARTIAL_UPDATE | MergeMode.NON_DEFAULTS if is_lookup:
                 return replace(self, ordering_fields=())._filled(rows, keys)
-            case MergeLaw.PARTIAL_UPDATE:
+            case MergeMode.PARTIAL_UPDATE:
                 return self._filled(rows, keys)
-            case MergeLaw.CUSTOM:
+            case MergeMode.CUSTOM:
                 return _folded(with_soft_deletes(rows), keys, self._join_by_merger)
             case _:
                 ordering = ordering_columns(rows, self.ordering_fields)
@@ -138,19 +138,19 @@ class MergeRule:
         nothing = np.zeros(incoming.num_rows, dtype=bool)
         deleted = self.deleted(incoming)
         is_deleted = nothing if deleted is None else deleted
-        match self.law:
-            case MergeLaw.EVENT_TIME:
+        match self.mode:
+            case MergeMode.EVENT_TIME:
                 return _merged(incoming, self._is_newer(stored, incoming), is_deleted)
-            case MergeLaw.PARTIAL_UPDATE:
+            case MergeMode.PARTIAL_UPDATE:
                 is_newer = self._is_newer(stored, incoming)
                 soft = soft_deletes(stored)
                 if soft is not None:
                     is_deleted = is_deleted | (soft & is_newer)
                 joined = _joined(stored, incoming, is_newer)
                 return _merged(joined, nothing, is_deleted)
-            case MergeLaw.NON_DEFAULTS:
+            case MergeMode.NON_DEFAULTS:
                 return _merged(self._without_defaults(stored, incoming), nothing, is_deleted)
-            case MergeLaw.CUSTOM:
+            case MergeMode.CUSTOM:
                 return self._by_merger(stored, incoming)
             case _:
                 return _merged(incoming, nothing, is_deleted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pyhudi.config.merging import CUSTOM_MERGER, MergeLaw
+from pyhudi.config.options.merging import CUSTOM_MERGER, MergeMode
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import OptionError
@@ -24,7 +24,7 @@ def plan_merge(
             there.
     """
     config = table.config
-    if config.merge_law is MergeLaw.CUSTOM:
+    if config.merge_mode is MergeMode.CUSTOM:
         _check_merger(config, query, table.storage.uri)
     begin = query.begin if query.query_type is QueryType.INCREMENTAL else None
     return log_merge(table, schema, as_of=as_of, begin=begin, memory=query.memory)

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from pyhudi.errors import InvariantError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.logfile.merging import merged_rows
-from pyhudi.logfile.records import LogRecords
+from pyhudi.logfile.merge.records import LogRecords
+from pyhudi.logfile.merge.rows import merged_rows
 from pyhudi.logfile.slice_log import read_log_records
 from pyhudi.read.query import ReadPlan
 from pyhudi.read.stored import asked_for, files_can_vanish, stored_rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.keygen import POPULATE_META_FIELDS, TIMESTAMP, plain_class
+from pyhudi.config.options.keygen import POPULATE_META_FIELDS, TIMESTAMP, plain_class
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion

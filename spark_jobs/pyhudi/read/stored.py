@@ -15,7 +15,7 @@ from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.read.pruning import matching_row_groups, path_values
 from pyhudi.read.query import ReadPlan
-from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.storage.storage import Storage
 
 BATCH_ROWS = 65_536

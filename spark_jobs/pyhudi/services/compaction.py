@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import (
     ConflictError,
     CorruptTableError,
@@ -41,9 +41,9 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.clustering import claimed_file_groups, clustered_by
+from pyhudi.transaction.clustering import clustered_by, pending_clustering_groups
+from pyhudi.transaction.completion import delete_markers_after_commit, land
 from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign, unsign
-from pyhudi.transaction.landing import drop_markers, land
 from pyhudi.transaction.markers import MarkedFile, read_markers
 from pyhudi.transaction.transaction import Transaction, Writer
 
@@ -118,7 +118,7 @@ def unschedule(writer: Writer, instant: str) -> None:
 def claimed_groups(table: Table) -> frozenset[GroupId]:
     """The file groups that a compaction or clustering is about to rewrite."""
     storage, version = table.storage, table.config.version
-    clustered = claimed_file_groups(storage, version, table.timeline)
+    clustered = pending_clustering_groups(storage, version, table.timeline)
     return frozenset({*table.pending_compactions(), *clustered})
 
 
@@ -201,7 +201,7 @@ class CompactionRun:
         done = _compaction(self._instant, State.COMPLETED)
         land(storage, version, done, metadata)  # the commit point
         self._is_complete = True
-        drop_markers(storage, self._instant)
+        delete_markers_after_commit(storage, self._instant)
 
     def _begin(self) -> CompactionWork:
         writer, instant = self._writer, self._instant

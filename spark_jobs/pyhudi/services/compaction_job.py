@@ -24,7 +24,7 @@ from pyhudi.write.encoding import (
     full_file_bytes,
     parquet_encoding,
 )
-from pyhudi.write.job import WriteJob
+from pyhudi.write.job import WriteContext
 
 
 def check_compactable(config: TableConfig, path: str) -> None:
@@ -55,14 +55,16 @@ def compaction_merge(table: Table, instant: str, config: WriteConfig) -> LogMerg
     return replace(merge, as_of=instant, memory=config.compaction.memory)
 
 
-def compaction_job(table: Table, instant: str, config: WriteConfig, merge: LogMerge) -> WriteJob:
+def compaction_job(
+    table: Table, instant: str, config: WriteConfig, merge: LogMerge
+) -> WriteContext:
     """A compaction as its tasks see it, in the table's schema."""
     kind = BaseFileFormat(table.config.base_file_format)
     dropped = table.config.partition_fields if table.config.drop_partition_columns else ()
     schema = without_columns(table.schema(), dropped)
     own = _avro_schema(table)
     stored = {**own, "fields": [field for field in own["fields"] if field["name"] not in dropped]}
-    return WriteJob(
+    return WriteContext(
         storage=table.storage,
         instant=instant,
         schema=schema,

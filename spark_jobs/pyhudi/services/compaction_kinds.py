@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Protocol
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
 from pyhudi.services.compaction import (
@@ -28,9 +28,9 @@ from pyhudi.table.log_merge import LogMerge
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.transaction import Writer
-from pyhudi.write.compact import compact_slice
-from pyhudi.write.job import TaskIdentity, WriteJob
-from pyhudi.write.log_compact import log_compact_slice
+from pyhudi.write.files.compact import compact_slice
+from pyhudi.write.files.log_compact import log_compact_slice
+from pyhudi.write.job import TaskIdentity, WriteContext
 
 
 class Schedule(Protocol):
@@ -69,7 +69,7 @@ class Run(Protocol):
         ...
 
 
-WriteSlice = Callable[[WriteJob, TaskIdentity, FileSlice, LogMerge], list[WriteStat]]
+WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, LogMerge], list[WriteStat]]
 """What a task does with a slice."""
 
 
@@ -128,7 +128,7 @@ def compaction_kind(name: str) -> CompactionKind:
 
 
 def _write_base_file(
-    job: WriteJob, task: TaskIdentity, found: FileSlice, merge: LogMerge
+    job: WriteContext, task: TaskIdentity, found: FileSlice, merge: LogMerge
 ) -> list[WriteStat]:
     stat = compact_slice(job, task, found, merge)
     return [] if stat is None else [stat]

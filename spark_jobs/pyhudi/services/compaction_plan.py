@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from pyhudi.actions.compaction import CompactionOperation, CompactionPlan
-from pyhudi.config.compaction import (
+from pyhudi.config.options.compaction import (
     STRATEGY,
     CompactionConfig,
     Strategy,

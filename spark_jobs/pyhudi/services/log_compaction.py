@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.logfile.slice_log import counted_blocks
@@ -44,8 +44,8 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction.completion import delete_markers_after_commit, land
 from pyhudi.transaction.heartbeat import Heartbeat, forget, sign
-from pyhudi.transaction.landing import drop_markers, land
 from pyhudi.transaction.markers import delete_strays
 from pyhudi.transaction.transaction import Writer
 
@@ -152,7 +152,7 @@ class LogCompactionRun:
         done = _log_compaction(self._instant, State.COMPLETED)
         land(storage, version, done, metadata)  # the commit point
         self._is_complete = True
-        drop_markers(storage, self._instant)
+        delete_markers_after_commit(storage, self._instant)
 
     def _check_planned(self, table: Table) -> None:
         storage = table.storage

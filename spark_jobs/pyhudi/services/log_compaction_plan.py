@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.filegroup.view import GroupId
 from pyhudi.services.compaction_plan import operation_of

@@ -20,13 +20,19 @@ from pyhudi.spark.batch.failed import FailedRecords, Failures
 from pyhudi.spark.batch.pieces import rechunk, this_task
 from pyhudi.spark.batch.sorting import keyed_for_sort, sorted_batches, sorting_schema
 from pyhudi.spark.batch.source import ParquetRows, Rows
-from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, split_by_path, told
+from pyhudi.spark.batch.staging import (
+    Keying,
+    keyed_batches,
+    problem_of,
+    reported_failures,
+    split_by_path,
+)
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline.clock import new_file_id_prefix
-from pyhudi.write.create import PartitionedWriter
 from pyhudi.write.failed import FailedFile
-from pyhudi.write.job import WriteJob
+from pyhudi.write.files.create import PartitionedWriter
+from pyhudi.write.job import WriteContext
 from pyhudi.write.sorted_rows import Keyed, combine_sorted
 
 _BATCH_ROWS = 262_144
@@ -44,7 +50,7 @@ def bulk_insert(
     rows: Rows,
     keying: Keying,
     config: BulkInsertConfig,
-    job: WriteJob,
+    job: WriteContext,
     *,
     save_to: Storage | None = None,
 ) -> tuple[list[WriteStat], Failures]:
@@ -77,7 +83,7 @@ def bulk_insert(
         written = map_in_arrow(ordered, writing, _RESULT_SCHEMA)
         with _ranges_joined(written.sparkSession, job.max_file_size_bytes):
             found = written.collect()
-    report = told(row.problem for row in found if row.problem is not None)
+    report = reported_failures(row.problem for row in found if row.problem is not None)
     report.refuse_unless(is_saving=keying.failures.is_saving)
     stats = [WriteStat.from_json(json.loads(row.stat)) for row in found if row.stat is not None]
     names = tuple(row.saved for row in found if row.saved is not None)
@@ -116,7 +122,7 @@ def _sorted(keyed: DataFrame, config: BulkInsertConfig, *, is_combining: bool) -
 
 
 def _writing(
-    arrive: _Arrival, keying: Keying, job: WriteJob, save_to: Storage | None
+    arrive: _Arrival, keying: Keying, job: WriteContext, save_to: Storage | None
 ) -> BatchFunction:
     """Write the rows that arrive, of a key one where the job says so, and save those that failed.
 
@@ -145,7 +151,7 @@ def _saving(keyed: Iterator[Keyed], failed: FailedRecords, saved: FailedFile) ->
         yield rows, paths
 
 
-def _write(keyed: Iterator[Keyed], job: WriteJob) -> Iterator[pa.RecordBatch]:
+def _write(keyed: Iterator[Keyed], job: WriteContext) -> Iterator[pa.RecordBatch]:
     try:
         with PartitionedWriter(job, this_task(), new_file_id_prefix=new_file_id_prefix) as writer:
             for rows, paths in keyed:

@@ -13,9 +13,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
-from pyhudi.config.compaction import INLINE
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
+from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
@@ -37,7 +37,7 @@ from pyhudi.spark.failures import explained
 from pyhudi.spark.stopwatch import Stopwatch
 from pyhudi.spark.work import METRICS, Work, note_files
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch, stats_of
-from pyhudi.table.landed import STAMP, find_landed
+from pyhudi.table.committed import STAMP, find_committed
 from pyhudi.table.log_merge import LogMerge
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
@@ -48,8 +48,8 @@ from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.transaction import Writer
 from pyhudi.write.encoding import full_file_bytes
-from pyhudi.write.job import WriteJob
-from pyhudi.write.sharing import share_tasks
+from pyhudi.write.job import WriteContext
+from pyhudi.write.plan.sharing import share_tasks
 
 # Slices share a task as long as neither their base files nor their log files are much.
 _TASK_BASE_BYTES = 32 << 20
@@ -198,7 +198,7 @@ class _Service:
     def schedule_and_execute(self) -> JobResult:
         key, table = self.extra.get(STAMP), self._open()
         version = table.config.version
-        landed = None if not key else find_landed(table.storage, version, table.timeline, key)
+        landed = None if not key else find_committed(table.storage, version, table.timeline, key)
         if landed is not None:
             return self._result("already_committed", landed.instant, landed.stats)
         planned = self.schedule()
@@ -315,7 +315,7 @@ def _service(
 def _write(
     spark: SparkSession,
     work: CompactionWork,
-    job: WriteJob,
+    job: WriteContext,
     merge: LogMerge,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:

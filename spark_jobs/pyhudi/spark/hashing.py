@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.basefile.open import open_base_file
-from pyhudi.config.index import HASH_FIELDS, NUM_BUCKETS, IndexConfig
+from pyhudi.config.options.index import HASH_FIELDS, NUM_BUCKETS, IndexConfig
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_of
@@ -19,7 +19,7 @@ from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in
 from pyhudi.spark.batch.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch
 from pyhudi.spark.batch.staging import StagedBatch
 from pyhudi.storage.storage import Storage
-from pyhudi.write.hash_buckets import HashCounts
+from pyhudi.write.plan.hash_buckets import HashCounts
 
 # Each footer has two keys; as many as tell a wrong number of buckets with near certainty.
 _FOOTERS = 16
@@ -29,7 +29,7 @@ _COUNT_SCHEMA = pa.schema(
 )
 
 
-def settle_hash(
+def verify_bucket_hash(
     index: IndexConfig, table: TableConfig, storage: Storage, files: Sequence[BaseFile]
 ) -> BucketHash:
     """The hash that puts the keys of these files where they are.

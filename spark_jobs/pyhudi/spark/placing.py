@@ -6,27 +6,27 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pyhudi.config.operations import Operation, StoredKeys
+from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
-from pyhudi.filegroup.slices import BaseFile, LogPlace
+from pyhudi.filegroup.slices import AppendTarget, BaseFile
 from pyhudi.filegroup.view import GroupId
 from pyhudi.index.bucket import BucketHash
-from pyhudi.index.moves import MoveJob
+from pyhudi.index.moves import RelocationContext
 from pyhudi.index.simple import KeyLookup
 from pyhudi.spark.batch.staging import StagedBatch
-from pyhudi.spark.hashing import count_by_hash, settle_hash
-from pyhudi.spark.settling import SettledBatch, settle, with_contested
+from pyhudi.spark.hashing import count_by_hash, verify_bucket_hash
+from pyhudi.spark.relocation import RelocatedBatch, settle, with_contested
 from pyhudi.spark.tagging import TaggedBatch, tag, untagged
 from pyhudi.spark.work import Work
 from pyhudi.table.files import TableFiles
 from pyhudi.table.log_merge import SliceLogs, slice_logs
 from pyhudi.table.table import Table
-from pyhudi.write.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
-from pyhudi.write.profile import WorkloadProfile
+from pyhudi.write.plan.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
+from pyhudi.write.plan.profile import WorkloadProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HashedBatch:
+class BucketHashes:
     """How keys are hashed to buckets, what a partition has of these, and what the batch brings.
 
     ``opens`` says whether rows may open file groups.
@@ -49,9 +49,9 @@ class Places:
 
     files: tuple[BaseFile, ...]
     tagged: TaggedBatch
-    logs: Mapping[GroupId, LogPlace] = field(default_factory=dict)
-    settled: SettledBatch | None = None
-    hashed: HashedBatch | None = None
+    logs: Mapping[GroupId, AppendTarget] = field(default_factory=dict)
+    settled: RelocatedBatch | None = None
+    hashed: BucketHashes | None = None
 
     def release(self) -> None:
         """Let Spark drop what it keeps."""
@@ -138,10 +138,10 @@ def _keeps_logs(work: Work) -> bool:
     return work.target.config.table_type is TableType.MERGE_ON_READ
 
 
-def _logs(work: Work, table: Table, listed: TableFiles) -> Mapping[GroupId, LogPlace]:
+def _logs(work: Work, table: Table, listed: TableFiles) -> Mapping[GroupId, AppendTarget]:
     if not _keeps_logs(work) or work.config.effect.replaces:
         return {}
-    return listed.log_places(table.pending_compactions())
+    return listed.append_targets(table.pending_compactions())
 
 
 def _merged_slices(work: Work, table: Table, listed: TableFiles) -> SliceLogs | None:
@@ -162,15 +162,15 @@ def _is_hash_enough(work: Work) -> bool:
     return work.config.index.is_hashed and work.config.stored_keys is StoredKeys.KEEP
 
 
-def _hashed(work: Work, staged: StagedBatch, table: Table, listed: TableFiles) -> HashedBatch:
+def _hashed(work: Work, staged: StagedBatch, table: Table, listed: TableFiles) -> BucketHashes:
     index = work.config.index
     # File groups that the write replaces get no rows: each bucket begins anew.
     is_new = work.config.effect.replaces
     slices = () if is_new else listed.latest_slices()
     files = () if is_new else listed.latest_base_files()
     groups = hash_groups(slices, index.num_buckets)
-    hashed = settle_hash(index, table.config, table.storage, files)
-    return HashedBatch(
+    hashed = verify_bucket_hash(index, table.config, table.storage, files)
+    return BucketHashes(
         hash=hashed,
         groups=groups,
         counts=count_by_hash(staged, hashed),
@@ -178,8 +178,8 @@ def _hashed(work: Work, staged: StagedBatch, table: Table, listed: TableFiles) -
     )
 
 
-def _move_job(work: Work, table: Table, merged: SliceLogs | None) -> MoveJob:
-    return MoveJob(
+def _move_job(work: Work, table: Table, merged: SliceLogs | None) -> RelocationContext:
+    return RelocationContext(
         storage=table.storage,
         rule=work.target.rule,
         schema=work.target.schema,

@@ -25,7 +25,7 @@ from pyhudi.spark.batch.arrow_map import arrow_for_spark, map_in_arrow
 from pyhudi.spark.batch.local_folder import with_local_folder
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
-from pyhudi.write.sharing import share_tasks
+from pyhudi.write.plan.sharing import share_tasks
 
 Work: TypeAlias = BaseFile | FileSlice
 

@@ -9,9 +9,9 @@ from pyhudi.errors import ConflictError
 from pyhudi.jobs import JobResult
 from pyhudi.spark.work import Replaced, Work
 from pyhudi.table.table import Table
-from pyhudi.transaction.clustering import claimed_file_groups
+from pyhudi.transaction.clustering import pending_clustering_groups
 from pyhudi.transaction.transaction import Transaction
-from pyhudi.write.replacing import matching_partitions, replaced_file_ids, replaced_partitions
+from pyhudi.write.plan.replacing import matching_partitions, replaced_file_ids, replaced_partitions
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def replaced_groups(work: Work, table: Table, batch: Sequence[str]) -> Replaced 
         existing=table.partitions(),
     )
     found = replaced_file_ids(partitions, table.latest_slices(partitions))
-    claimed = claimed_file_groups(table.storage, table.config.version, table.timeline)
+    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
     blocked = sorted(claimed & {(path, group) for path, ids in found.items() for group in ids})
     if blocked:
         raise ConflictError(

@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import replace
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
-from pyhudi.config.operations import StoredKeys
+from pyhudi.config.options.operations import StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.errors import ConflictError, RecordKeyError, RequestError
 from pyhudi.filegroup.names import hash_bucket_file_id
-from pyhudi.filegroup.slices import BaseFile, LogPlace
+from pyhudi.filegroup.slices import AppendTarget, BaseFile
 from pyhudi.jobs import JobResult
 from pyhudi.spark.batch.staging import StagedBatch
 from pyhudi.spark.placing import Places, find_places, profile_of
@@ -20,11 +20,11 @@ from pyhudi.spark.work import Work, note_files
 from pyhudi.spark.writing import write_buckets
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import new_file_id_prefix
-from pyhudi.transaction.clustering import claimed_file_groups
+from pyhudi.transaction.clustering import pending_clustering_groups
 from pyhudi.transaction.transaction import Transaction
-from pyhudi.write.buckets import BucketPlan, assign_buckets
-from pyhudi.write.hash_buckets import assign_hash_buckets
-from pyhudi.write.profile import WorkloadProfile, planned_stats
+from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
+from pyhudi.write.plan.hash_buckets import assign_hash_buckets
+from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
 
 
 def write_staged(
@@ -77,7 +77,7 @@ def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
 
 
 def _plan(work: Work, table: Table, profile: WorkloadProfile, places: Places) -> BucketPlan:
-    claimed = claimed_file_groups(table.storage, table.config.version, table.timeline)
+    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
     blocked = sorted(claimed & profile.updates.keys())
     if blocked:
         raise ConflictError(
@@ -112,7 +112,7 @@ def _plan(work: Work, table: Table, profile: WorkloadProfile, places: Places) ->
     )
 
 
-def _takes_rows(file: BaseFile, place: LogPlace | None) -> bool:
+def _takes_rows(file: BaseFile, place: AppendTarget | None) -> bool:
     """Whether the base file may be rewritten: nothing was appended to it, nor will a compaction.
 
     Source: SparkUpsertDeltaCommitPartitioner.getSmallFileCandidates, Hudi 0.15 and 1.1.

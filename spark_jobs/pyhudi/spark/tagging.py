@@ -14,14 +14,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.index.simple import CHUNK_ROWS, Hit, KeyLookup, KeyPiece, Sought, find_keys
-from pyhudi.keys.murmur import partition_salts
+from pyhudi.index.simple import CHUNK_ROWS, KeyLookup, KeyMatch, KeyPiece, Sought, find_keys
+from pyhudi.keys.murmur import shuffle_keys
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
-from pyhudi.spark.batch.hits import HIT_SCHEMA, NO_HITS, Hits, gather
+from pyhudi.spark.batch.matches import MATCH_SCHEMA, NO_MATCHES, KeyMatches, gather
 from pyhudi.spark.batch.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch
 from pyhudi.spark.batch.staging import PieceInfo, StagedBatch
 from pyhudi.storage.storage import Storage
-from pyhudi.write.sharing import share_tasks
+from pyhudi.write.plan.sharing import share_tasks
 
 _TASK_BYTES = 64 << 20
 _LEAST_TASK_BYTES = 8 << 20
@@ -62,7 +62,7 @@ class TaggedBatch:
     """
 
     files: tuple[BaseFile, ...]
-    hits: Hits = NO_HITS
+    hits: KeyMatches = NO_MATCHES
     foreign: frozenset[int] = frozenset()
     groups: frozenset[int] = frozenset()
 
@@ -75,14 +75,14 @@ class TaggedBatch:
         return found
 
     def hit_rows(self) -> Mapping[int, int]:
-        """Hit rows by piece, each once for every file or group that it hits."""
+        """KeyMatch rows by piece, each once for every file or group that it hits."""
         found: Counter[int] = Counter()
         for hit in self.hits.counts:
             found[hit.piece] += hit.count_rows
         return found
 
     def hit_files(self) -> Mapping[int, int]:
-        """Hit files and groups by piece."""
+        """KeyMatch files and groups by piece."""
         return Counter(hit.piece for hit in self.hits.counts)
 
 
@@ -139,7 +139,7 @@ def tag(
     if not tasks:
         return untagged(files)
     look = _lookup(tuple(files), tasks, storage, lookup)
-    searched = map_in_arrow(_deliver(staged, tasks), look, HIT_SCHEMA)
+    searched = map_in_arrow(_deliver(staged, tasks), look, MATCH_SCHEMA)
     hits = gather(searched, staged.count_rows)
     paths = {piece.piece_id: piece.partition_path for piece in staged.pieces}
     return TaggedBatch(
@@ -158,7 +158,7 @@ def untagged(files: Sequence[BaseFile]) -> TaggedBatch:
 
 def _deliver(staged: StagedBatch, tasks: Sequence[LookupTask]) -> DataFrame:
     """The keys of each piece once for every task that asks for it, in that task's partition."""
-    salts = partition_salts(len(tasks)).tolist()
+    salts = shuffle_keys(len(tasks)).tolist()
     wanted: dict[int, list[int]] = defaultdict(list)
     for number, task in enumerate(tasks):
         for piece in sorted({piece for search in task for piece in search.pieces}):
@@ -210,7 +210,7 @@ def _key_pieces(batch: pa.RecordBatch) -> Iterator[KeyPiece]:
         yield KeyPiece(piece_id=piece_id, keys=keys, min_key=low, max_key=high)
 
 
-def _hit_batch(file: int, hits: Sequence[Hit]) -> pa.RecordBatch:
+def _hit_batch(file: int, hits: Sequence[KeyMatch]) -> pa.RecordBatch:
     return record_batch(
         [
             pa.array([hit.piece_id for hit in hits], pa.int64()),
@@ -218,7 +218,7 @@ def _hit_batch(file: int, hits: Sequence[Hit]) -> pa.RecordBatch:
             pa.array([len(hit.positions) for hit in hits], pa.int64()),
             pa.array([hit.positions.tobytes() for hit in hits], pa.binary()),
         ],
-        HIT_SCHEMA,
+        MATCH_SCHEMA,
     )
 
 

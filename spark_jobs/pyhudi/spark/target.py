@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi.config.failures import check_error_path
-from pyhudi.config.files import SORT_MODE
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.keygen import GLOBAL_DELETE, plain_class
-from pyhudi.config.merging import MergeLaw, default_payload
-from pyhudi.config.operations import DROP_DUPLICATES, DUPLICATE_POLICY
+from pyhudi.config.options.failures import check_error_path
+from pyhudi.config.options.files import SORT_MODE
+from pyhudi.config.options.keygen import GLOBAL_DELETE, plain_class
+from pyhudi.config.options.merging import MergeMode, default_payload
+from pyhudi.config.options.operations import DROP_DUPLICATES, DUPLICATE_POLICY
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
 from pyhudi.errors import (
@@ -25,11 +25,11 @@ from pyhudi.errors import (
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.evolution.storable import storable_schema
+from pyhudi.schema.evolution.writer_schema import check_keys_keep, check_order_keeps, written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
-from pyhudi.schema.storable import storable_schema
-from pyhudi.schema.writer_schema import check_keys_keep, check_order_keeps, written_schema
 from pyhudi.spark.batch.staging import Keying
-from pyhudi.spark.target_rule import is_merging, target_rule
+from pyhudi.spark.write_merge_rule import is_merging, write_merge_rule
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -84,7 +84,7 @@ class Target:
         return with_meta_avro(self.avro_schema)
 
 
-def settle_target(
+def resolve_target(
     path: str,
     write: WriteConfig,
     rows: pa.Schema | None,
@@ -124,8 +124,8 @@ def settle_target(
     if config.drop_partition_columns:
         batch = without_columns(batch, config.partition_fields)
     data_schema = _data_schema(config, table, batch, write)
-    rule = target_rule(config, write, data_schema, table, () if is_delete else batch.names)
-    has_order = rule.law is MergeLaw.EVENT_TIME and is_merging(write) and not is_delete
+    rule = write_merge_rule(config, write, data_schema, table, () if is_delete else batch.names)
+    has_order = rule.mode is MergeMode.EVENT_TIME and is_merging(write) and not is_delete
     keying = Keying(
         generator=generator,
         data_schema=pa.schema([]) if is_delete else data_schema,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi.config.operations import Operation
+from pyhudi.config.options.operations import Operation
 from pyhudi.errors import ConflictError, InvariantError, OptionError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.spark.batch.source import Rows, rows_of_frame, rows_of_source

@@ -20,7 +20,7 @@ from pyhudi.actions.commit import (
 from pyhudi.actions.replace import requested_replace
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
-from pyhudi.config.operations import Operation, StoredKeys
+from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
@@ -29,12 +29,12 @@ from pyhudi.schema.avro import dumps
 from pyhudi.services.rollback import recover, writer_of
 from pyhudi.spark.batch.failed import Failures
 from pyhudi.spark.stopwatch import Stage, Stopwatch
-from pyhudi.spark.target import Target, settle_target
+from pyhudi.spark.target import Target, resolve_target
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
+from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
 from pyhudi.table.create import create_table
 from pyhudi.table.keying import without_record_keys
-from pyhudi.table.landed import STAMP, Landed, find_landed
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
@@ -49,8 +49,8 @@ from pyhudi.write.encoding import (
     full_file_bytes,
     parquet_encoding,
 )
-from pyhudi.write.job import WriteJob
-from pyhudi.write.sizing import CommitTotals, average_record_size
+from pyhudi.write.job import WriteContext
+from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
 METRICS = "pyhudi.metrics"
 """The key of a commit's extra metadata that holds what its stages took, as JSON."""
@@ -72,7 +72,7 @@ class Work:
     target: Target
     storage_options: Mapping[str, str] | None
     extra: Mapping[str, str]
-    landed: Landed | None
+    landed: EarlierCommit | None
     watch: Stopwatch
     failures: Failures = field(default_factory=Failures)
 
@@ -117,7 +117,7 @@ class Work:
         """The table as it is now."""
         return open_table(self.target.path, self.storage_options)
 
-    def landed_meanwhile(self, table: Table) -> Landed | None:
+    def landed_meanwhile(self, table: Table) -> EarlierCommit | None:
         """The commit that another attempt of this write made since this one was prepared."""
         key = self.config.idempotency_key
         if not key:
@@ -125,7 +125,7 @@ class Work:
         before = self.target.table
         known = set() if before is None else set(before.timeline.completed())
         fresh = Timeline.of(found for found in table.timeline.completed() if found not in known)
-        return find_landed(table.storage, table.config.version, fresh, key)
+        return find_committed(table.storage, table.config.version, fresh, key)
 
     def has_other_schema(self, table: Table) -> bool:
         """Whether another writer has changed the schema since the target was settled by it.
@@ -139,13 +139,13 @@ class Work:
             return False
         return not table.schema().equals(before.schema())
 
-    def job(self, table: Table, instant: str) -> WriteJob:
+    def job(self, table: Table, instant: str) -> WriteContext:
         """The write as its tasks see it."""
         config, target = self.config, self.target
         kind = BaseFileFormat(target.config.base_file_format)
         is_insert = config.operation is Operation.INSERT
         is_bulk = config.operation is Operation.BULK_INSERT
-        return WriteJob(
+        return WriteContext(
             storage=table.storage,
             instant=instant,
             schema=target.schema,
@@ -217,7 +217,7 @@ class Work:
             transaction.complete(body, frozenset(stat.path for stat in stats if stat.path))
         return self.result("committed", transaction.instant, stats, replaced)
 
-    def already(self, landed: Landed) -> JobResult:
+    def already(self, landed: EarlierCommit) -> JobResult:
         """The result of a write that an earlier attempt of it has made."""
         return self.result("already_committed", landed.instant, landed.stats, landed.replaced)
 
@@ -271,11 +271,11 @@ def prepare(
 
     ``rows`` is None for an operation that takes none.
 
-    Raises: whatever is wrong with the request, see ``settle_target``.
+    Raises: whatever is wrong with the request, see ``resolve_target``.
     """
     check_known(options)
     config = WriteConfig.from_options(options)
-    target = settle_target(path, config, rows, storage_options)
+    target = resolve_target(path, config, rows, storage_options)
     if target.keying.generator.generates_keys:
         asked, config = config, without_record_keys(config)
         if config.operation is not asked.operation:
@@ -287,7 +287,7 @@ def prepare(
         table = target.table
         if table is not None:
             version = table.config.version
-            landed = find_landed(table.storage, version, table.timeline, config.idempotency_key)
+            landed = find_committed(table.storage, version, table.timeline, config.idempotency_key)
     return Work(
         config=config,
         target=target,

@@ -19,10 +19,10 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.errors import InvariantError
 from pyhudi.index.bucket import BucketHash
 from pyhudi.keys.key_hash import key_hash
-from pyhudi.keys.murmur import partition_salts
+from pyhudi.keys.murmur import shuffle_keys
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
-from pyhudi.spark.batch.hits import map_pieces, positions_of
+from pyhudi.spark.batch.matches import map_pieces, positions_of
 from pyhudi.spark.batch.pieces import (
     KEY_SCHEMA,
     buffers,
@@ -35,14 +35,14 @@ from pyhudi.spark.batch.pieces import (
 )
 from pyhudi.spark.batch.staging import StagedBatch, split_by
 from pyhudi.spark.placing import Places
-from pyhudi.spark.settling import NO_FILE
-from pyhudi.write.append import append_rows
-from pyhudi.write.buckets import Bucket, BucketPlan
-from pyhudi.write.create import create_files
-from pyhudi.write.hash_buckets import NOWHERE
-from pyhudi.write.job import WriteJob
-from pyhudi.write.merge import merge_file
-from pyhudi.write.sharing import share_tasks
+from pyhudi.spark.relocation import NO_FILE
+from pyhudi.write.files.append import append_rows
+from pyhudi.write.files.create import create_files
+from pyhudi.write.files.merge import merge_file
+from pyhudi.write.job import WriteContext
+from pyhudi.write.plan.buckets import Bucket, BucketPlan
+from pyhudi.write.plan.hash_buckets import NOWHERE
+from pyhudi.write.plan.sharing import share_tasks
 
 ROUTED_SCHEMA = pa.schema(
     [
@@ -90,7 +90,7 @@ class Routing:
 
 
 def write_buckets(
-    staged: StagedBatch, places: Places, plan: BucketPlan, *, job: WriteJob, schema: pa.Schema
+    staged: StagedBatch, places: Places, plan: BucketPlan, *, job: WriteContext, schema: pa.Schema
 ) -> list[WriteStat]:
     """Write every bucket, a task each, and give the statistics of the files that count.
 
@@ -99,7 +99,7 @@ def write_buckets(
     """
     tasks = _tasks(plan.buckets, staged.frame.sparkSession.sparkContext.defaultParallelism)
     task_of = {number: task for task, numbers in enumerate(tasks) for number in numbers}
-    salts = partition_salts(len(tasks))
+    salts = shuffle_keys(len(tasks))
     hashed, settled = places.hashed, places.settled
     routing = Routing(
         plan=plan,
@@ -219,7 +219,7 @@ def _routed(
     return one_row([routing.salts[bucket], bucket, piece_id, rows, leaving], ROUTED_SCHEMA)
 
 
-def _write(buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema) -> BatchFunction:
+def _write(buckets: tuple[Bucket, ...], job: WriteContext, schema: pa.Schema) -> BatchFunction:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
         leaving: dict[int, list[pa.Array]] = defaultdict(list)
@@ -245,7 +245,7 @@ def _write(buckets: tuple[Bucket, ...], job: WriteJob, schema: pa.Schema) -> Bat
 
 
 def _write_bucket(
-    bucket: Bucket, job: WriteJob, rows: pa.Table, leaving: pa.Array | None
+    bucket: Bucket, job: WriteContext, rows: pa.Table, leaving: pa.Array | None
 ) -> list[WriteStat]:
     # Sequence numbers count within a bucket, and a task may write several.
     task = replace(this_task(), partition_id=bucket.number)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyhudi.filegroup.slices import BaseFile, FileSlice, LogFile, LogPlace
-from pyhudi.filegroup.view import GroupId, latest_base_files, latest_slices, log_places
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileSlice, LogFile
+from pyhudi.filegroup.view import GroupId, append_targets, latest_base_files, latest_slices
 from pyhudi.timeline.timeline import Timeline
 
 
@@ -40,9 +40,9 @@ class TableFiles:
             self.base_files, self.log_files, self.timeline, replaced=self.replaced, as_of=as_of
         )
 
-    def log_places(self, compacting: Mapping[GroupId, str]) -> Mapping[GroupId, LogPlace]:
+    def append_targets(self, compacting: Mapping[GroupId, str]) -> Mapping[GroupId, AppendTarget]:
         """Where a write appends to each file group, replaced ones among them.
 
         ``compacting`` is as for the function.
         """
-        return log_places(self.base_files, self.log_files, self.timeline, compacting=compacting)
+        return append_targets(self.base_files, self.log_files, self.timeline, compacting=compacting)

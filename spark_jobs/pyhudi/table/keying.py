@@ -8,8 +8,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from pyhudi.basefile.open import open_base_file
-from pyhudi.config.index import HASH_FIELDS, INDEX_TYPE, IndexConfig, IndexType
-from pyhudi.config.keygen import (
+from pyhudi.config.options.index import HASH_FIELDS, INDEX_TYPE, IndexConfig, IndexType
+from pyhudi.config.options.keygen import (
     COMPLEX,
     CUSTOM,
     DROP_PARTITION_COLUMNS,
@@ -24,12 +24,12 @@ from pyhudi.config.keygen import (
     plain_class,
     split_partition_field,
 )
-from pyhudi.config.operations import COMBINE_BEFORE_INSERT, Operation, StoredKeys
+from pyhudi.config.options.operations import COMBINE_BEFORE_INSERT, Operation, StoredKeys
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import RECORD_KEY_FIELD, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
-from pyhudi.keys.timestamp_path import TimestampPath
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import SystemClock, instant_time
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyhudi.basefile.open import open_base_file
-from pyhudi.config.logs import DEFAULT_MEMORY, MergeMemory
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.filegroup.stored_keys import keys_of
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.logfile.merging import merged_rows
+from pyhudi.logfile.merge.rows import merged_rows
 from pyhudi.logfile.slice_log import LogReading, read_log_records
 from pyhudi.merge.deletes import OPERATION_FIELD
+from pyhudi.merge.resolve import default_values, stored_rule
 from pyhudi.merge.rule import MergeRule
-from pyhudi.merge.settle import default_values, stored_rule
 from pyhudi.schema.columns import Column
-from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import COMMIT_TIME, RECORD_KEY, without_meta
 from pyhudi.storage.storage import Storage
 from pyhudi.table.keying import virtual_key_generator
@@ -53,7 +53,7 @@ class LogMerge:
         Columns that the table has not can be among them.
         """
         # A merger in Python sees whole rows.
-        names = own if self.rule.law is MergeLaw.CUSTOM else asked
+        names = own if self.rule.mode is MergeMode.CUSTOM else asked
         keys = (RECORD_KEY,) if self.virtual_keys is None else self.virtual_keys.key_columns
         range_ends = () if self.begin is None else (COMMIT_TIME,)
         ordering = (path.partition(".")[0] for path in self.rule.ordering_fields)

@@ -24,7 +24,7 @@ def clustered_by(
         return None
 
 
-def claimed_file_groups(
+def pending_clustering_groups(
     storage: Storage, version: TableVersion, timeline: Timeline
 ) -> frozenset[tuple[str, str]]:
     """Every file group under a pending clustering: to be left as it is until that has ended.

@@ -23,8 +23,8 @@ from pyhudi.storage.storage import Storage
 from pyhudi.timeline import active, layout
 from pyhudi.timeline.clock import Clock, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.completion import delete_markers_after_commit, land
 from pyhudi.transaction.heartbeat import Heartbeat, is_alive, sign, unsign
-from pyhudi.transaction.landing import drop_markers, land
 from pyhudi.transaction.markers import delete_markers, delete_strays
 
 _DRAWS = 100
@@ -104,7 +104,7 @@ class Transaction:
         done = self._pending(State.COMPLETED)
         land(writer.storage, writer.config.version, done, metadata)  # the commit point
         self._is_complete = True
-        drop_markers(writer.storage, self.instant)
+        delete_markers_after_commit(writer.storage, self.instant)
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""

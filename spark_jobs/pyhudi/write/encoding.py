@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.open import FileEncoding
-from pyhudi.basefile.orc import OrcWriteOptions
+from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.write import BloomConfig, WriteConfig

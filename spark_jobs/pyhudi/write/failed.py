@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.schema.columns import Flags, flags_of
-from pyhudi.schema.misfits import misfit_rows
+from pyhudi.schema.evolution.misfits import misfit_rows
 from pyhudi.schema.row_json import row_json
 from pyhudi.storage.storage import Storage
 from pyhudi.write.job import TaskIdentity

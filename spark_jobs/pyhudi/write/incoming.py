@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyhudi.merge.ordering import surviving_positions
 from pyhudi.schema.columns import Flags, one_array
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.write.job import WriteJob
+from pyhudi.write.job import WriteContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class IncomingRows:
     is_delete: Flags | None
 
     @classmethod
-    def gather(cls, rows: pa.Table, job: WriteJob, *, is_lookup: bool = False) -> IncomingRows:
+    def gather(cls, rows: pa.Table, job: WriteContext, *, is_lookup: bool = False) -> IncomingRows:
         """Collect the rows of one file group, one a key where the operation combines them.
 
         For a lookup by key there is one a key in any case.
@@ -41,7 +41,7 @@ class IncomingRows:
         return cls(rows=rows, keys=one_array(rows.column(RECORD_KEY)), is_delete=is_delete)
 
 
-def _one_a_key(rows: pa.Table, job: WriteJob, *, is_lookup: bool) -> pa.Table:
+def _one_a_key(rows: pa.Table, job: WriteContext, *, is_lookup: bool) -> pa.Table:
     keys = rows.column(RECORD_KEY)
     if not job.is_deleting:
         return job.rule.combine(rows, keys, is_lookup=is_lookup)
@@ -49,7 +49,7 @@ def _one_a_key(rows: pa.Table, job: WriteJob, *, is_lookup: bool) -> pa.Table:
     return rows if positions is None else rows.take(pa.array(positions))
 
 
-def _deletes(rows: pa.Table, job: WriteJob) -> Flags | None:
+def _deletes(rows: pa.Table, job: WriteContext) -> Flags | None:
     if job.is_deleting:
         return np.ones(rows.num_rows, dtype=bool)
     return job.rule.deleted(rows)

@@ -10,14 +10,14 @@ import pyarrow as pa
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.open import FileEncoding
 from pyhudi.basefile.parquet import ParquetWriteOptions
-from pyhudi.config.logs import LogConfig
+from pyhudi.config.options.logs import LogConfig
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
 from pyhudi.storage.storage import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteJob:
+class WriteContext:
     """One write, as its tasks see it.
 
     ``schema`` is the table's schema with the meta columns first, and ``avro_schema`` the same in

@@ -15,11 +15,17 @@ from pyhudi.schema.metafields import (
     PARTITION_PATH,
     RECORD_KEY,
 )
-from pyhudi.write.job import TaskIdentity, WriteJob
+from pyhudi.write.job import TaskIdentity, WriteContext
 
 
 def new_rows(
-    job: WriteJob, task: TaskIdentity, rows: pa.Table, *, partition: str, file_name: str, first: int
+    job: WriteContext,
+    task: TaskIdentity,
+    rows: pa.Table,
+    *,
+    partition: str,
+    file_name: str,
+    first: int,
 ) -> pa.Table:
     """Rows of this instant, meta columns first; ``first`` is the sequence number of the first row.
 

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.incoming import IncomingRows
-from pyhudi.write.job import WriteJob
+from pyhudi.write.job import WriteContext
 
 Keyed: TypeAlias = tuple[pa.Table, pa.StringArray]
 """Rows, the record key first, and their partition paths."""
 
 
-def combine_sorted(batches: Iterator[Keyed], job: WriteJob) -> Iterator[Keyed]:
+def combine_sorted(batches: Iterator[Keyed], job: WriteContext) -> Iterator[Keyed]:
     """The rows that stand for their keys; deletes are left out.
 
     Shapes: each yielded table holds rows of one partition path. Rows of one key come in the order
@@ -45,7 +45,7 @@ def _last_run(keys: pa.ChunkedArray, paths: pa.StringArray) -> int:
     return len(keys) - int(pc.sum(is_last).as_py())
 
 
-def _combined(rows: pa.Table, paths: pa.StringArray, job: WriteJob) -> Iterator[Keyed]:
+def _combined(rows: pa.Table, paths: pa.StringArray, job: WriteContext) -> Iterator[Keyed]:
     codes = pc.dictionary_encode(paths).indices.to_numpy()
     bounds = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     for start, end in itertools.pairwise(bounds):

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.basefile.open import FileEncoding, format_of, new_base_file, open_base_file
-from pyhudi.basefile.orc import OrcWriteOptions
+from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.errors import CorruptTableError, UnsupportedError

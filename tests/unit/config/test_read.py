@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyhudi.config.instant_text import normalise_instant
-from pyhudi.config.logs import MergeMemory
+from pyhudi.config.options.logs import MergeMemory
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.errors import OptionError
 

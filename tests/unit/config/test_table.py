@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pyhudi.config.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD, MergeLaw
+from pyhudi.config.options.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD, MergeMode
 from pyhudi.config.properties import parse
 from pyhudi.config.table import TableConfig, TableType, TimelineZone
 from pyhudi.config.versions import CommitEncoding, TableVersion, TimelineLayout
@@ -76,16 +76,16 @@ def test_a_table_with_ordering_fields_of_a_newer_hudi_has_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "ordering", "law"),
+    ("payload", "ordering", "mode"),
     [
-        (None, ("ts",), MergeLaw.EVENT_TIME),
-        (None, (), MergeLaw.COMMIT_TIME),
-        (OVERWRITE_PAYLOAD, ("ts",), MergeLaw.COMMIT_TIME),
-        (DEFAULT_PAYLOAD, ("ts",), MergeLaw.EVENT_TIME),
-        (DEFAULT_PAYLOAD, (), MergeLaw.COMMIT_TIME),
+        (None, ("ts",), MergeMode.EVENT_TIME),
+        (None, (), MergeMode.COMMIT_TIME),
+        (OVERWRITE_PAYLOAD, ("ts",), MergeMode.COMMIT_TIME),
+        (DEFAULT_PAYLOAD, ("ts",), MergeMode.EVENT_TIME),
+        (DEFAULT_PAYLOAD, (), MergeMode.COMMIT_TIME),
     ],
 )
-def test_the_payload_class_decides_which_record_wins(payload, ordering, law) -> None:
+def test_the_payload_class_decides_which_record_wins(payload, ordering, mode) -> None:
     config = TableConfig(
         name="t",
         table_type=TableType.COPY_ON_WRITE,
@@ -93,13 +93,13 @@ def test_the_payload_class_decides_which_record_wins(payload, ordering, law) -> 
         payload_class=payload,
         ordering_fields=ordering,
     )
-    assert config.merge_law is law
+    assert config.merge_mode is mode
 
 
 def test_a_payload_class_with_its_own_rules_is_refused_by_name() -> None:
     properties = {**MINIMAL, "hoodie.compaction.payload.class": "org.x.AWSDmsAvroPayload"}
     with pytest.raises(UnsupportedError, match=r"org\.x\.AWSDmsAvroPayload"):
-        _ = TableConfig.from_properties(properties).merge_law
+        _ = TableConfig.from_properties(properties).merge_mode
 
 
 @pytest.mark.parametrize(

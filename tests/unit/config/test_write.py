@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from pyhudi.config.evolution import MissingColumns
-from pyhudi.config.files import BulkInsertSortMode, ParquetCodec
-from pyhudi.config.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD
+from pyhudi.config.options.evolution import MissingColumns
+from pyhudi.config.options.files import BulkInsertSortMode, ParquetCodec
+from pyhudi.config.options.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD
 from pyhudi.config.table import TimelineZone
 from pyhudi.config.write import Operation, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError

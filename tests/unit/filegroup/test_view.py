@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyhudi.filegroup.slices import BaseFile, LogFile
-from pyhudi.filegroup.view import file_groups, latest_base_files, latest_slices, log_places
+from pyhudi.filegroup.view import append_targets, file_groups, latest_base_files, latest_slices
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
@@ -133,7 +133,7 @@ def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:
         [file("a", "1"), file("a", "3"), file("b", "1")],
         [log("a", "1", 7), log("b", "1")],
     )
-    found = log_places(files, logs, commits("1", "3"), compacting={})
+    found = append_targets(files, logs, commits("1", "3"), compacting={})
     a, b = found["p", "a"], found["p", "b"]
     assert (a.base_instant, a.next_version, a.base_file) == ("3", 1, "a_0-1-2_3.parquet")
     assert (b.base_instant, b.next_version) == ("1", 2)
@@ -144,8 +144,8 @@ def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:
 def test_under_a_planned_compaction_writes_begin_its_slice() -> None:
     files, logs = [file("a", "1")], [log("a", "1", 7)]
     timeline, planned = compacting("4", done="1"), {("p", "a"): "4"}
-    place = log_places(files, logs, timeline, compacting=planned)["p", "a"]
+    place = append_targets(files, logs, timeline, compacting=planned)["p", "a"]
     assert (place.base_instant, place.next_version, place.base_file) == ("4", 1, "")
     assert place.log_files == ()
-    place = log_places(files, [*logs, log("a", "4", 2)], timeline, compacting=planned)["p", "a"]
+    place = append_targets(files, [*logs, log("a", "4", 2)], timeline, compacting=planned)["p", "a"]
     assert (place.base_instant, place.next_version) == ("4", 3)

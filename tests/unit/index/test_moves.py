@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.basefile.parquet import BATCH_ROWS
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.index.moves import MoveJob, settle_new, settle_stored
+from pyhudi.index.moves import RelocationContext, relocate_new, relocate_stored
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY, with_meta, with_meta_avro
-from pyhudi.write.create import create_files
+from pyhudi.write.files.create import create_files
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import job_on, task
 
@@ -28,9 +28,9 @@ GENERATOR = KeyGenerator(
     partition_fields=("part",),
     key_generator_class="org.apache.hudi.keygen.SimpleKeyGenerator",
 )
-EVENT_TIME = MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=("ts",))
-PARTIAL = MergeRule(law=MergeLaw.PARTIAL_UPDATE, ordering_fields=("ts",))
-COMMIT_TIME = MergeRule(law=MergeLaw.COMMIT_TIME)
+EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
+PARTIAL = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
+COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
 
 Line = tuple[str, str, int, str | None, str | None]
 
@@ -61,10 +61,12 @@ def file(storage: MemoryStorage) -> BaseFile:
     return found
 
 
-def moving(storage: MemoryStorage, rule: MergeRule, **more: Any) -> MoveJob:
+def moving(storage: MemoryStorage, rule: MergeRule, **more: Any) -> RelocationContext:
     schema = with_meta(DATA)
     chosen = {"is_combining": True, **more}
-    return MoveJob(storage=storage, rule=rule, schema=schema, generator=GENERATOR, **chosen)
+    return RelocationContext(
+        storage=storage, rule=rule, schema=schema, generator=GENERATOR, **chosen
+    )
 
 
 def lines(table: pa.Table) -> list[Line]:
@@ -73,7 +75,7 @@ def lines(table: pa.Table) -> list[Line]:
 
 def test_a_newer_record_leaves_and_an_older_one_stays(storage, file) -> None:
     batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 1, "x", None))
-    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert found.leaving.to_pylist() == ["k0"]
     assert lines(found.inserts) == [("k0", "new", 9, "x", None)]
     assert found.inserts.column(PARTITION_PATH).to_pylist() == ["new"]
@@ -82,7 +84,7 @@ def test_a_newer_record_leaves_and_an_older_one_stays(storage, file) -> None:
 
 def test_rows_of_the_files_own_partition_are_updates_as_ever(storage, file) -> None:
     batch = incoming(("k2", "old", 1, "x", None), ("k0", "new", 9, "x", None))
-    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert lines(found.updates) == [("k2", "old", 1, "x", None)]
     assert found.leaving.to_pylist() == ["k0"]
 
@@ -94,7 +96,7 @@ def test_of_a_key_in_several_partitions_the_newest_row_counts(storage, file) -> 
         ("k1", "old", 7, "x", None),
         ("k1", "new", 8, "y", None),
     )
-    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert lines(found.updates) == [("k0", "old", 8, "y", None)]
     assert found.leaving.to_pylist() == ["k1"]
     assert lines(found.inserts) == [("k1", "new", 8, "y", None)]
@@ -102,14 +104,14 @@ def test_of_a_key_in_several_partitions_the_newest_row_counts(storage, file) -> 
 
 def test_without_an_ordering_every_record_moves_and_no_file_is_read(storage, file) -> None:
     storage.files.clear()
-    found = settle_stored(moving(storage, COMMIT_TIME), file, incoming(("k0", "n", 1, "x", None)))
+    found = relocate_stored(moving(storage, COMMIT_TIME), file, incoming(("k0", "n", 1, "x", None)))
     assert found.leaving.to_pylist() == ["k0"]
     assert lines(found.inserts) == [("k0", "n", 1, "x", None)]
 
 
 def test_a_merged_row_takes_what_it_lacks_along(storage, file) -> None:
     batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 1, "x", "late"))
-    found = settle_stored(moving(storage, PARTIAL), file, batch)
+    found = relocate_stored(moving(storage, PARTIAL), file, batch)
     assert lines(found.inserts) == [("k0", "new", 9, "x", "b0")]
     # The stored row is the newer one: its partition is that of the merged row, which replaces it.
     assert lines(found.updates) == [("k1", "old", 5, "stored", "b1")]
@@ -128,7 +130,7 @@ def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage, file) -> No
         twice = BaseFile.of("old", (stat.path or "").rpartition("/")[2], 1)
         assert twice is not None
         batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 9, "x", None))
-        found = settle_stored(job, twice, batch)
+        found = relocate_stored(job, twice, batch)
         assert lines(found.inserts)[0] == ("k0", "new", 9, "x", "b0")
         assert found.leaving.to_pylist().count("k0") == 1
 
@@ -137,12 +139,12 @@ def test_a_delete_goes_where_the_record_is(storage, file) -> None:
     batch = incoming(("k0", "new", 9, "x", None)).append_column(
         "_hoodie_is_deleted", pa.array([True])
     )
-    found = settle_stored(moving(storage, EVENT_TIME), file, batch)
+    found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert (found.updates.num_rows, found.inserts.num_rows, len(found.leaving)) == (1, 0, 0)
 
 
 def test_of_new_keys_in_several_partitions_one_row_is_left(storage) -> None:
     batch = incoming(("n", "p", 1, "x", None), ("n", "q", 2, "y", None), ("m", "q", 2, "", None))
-    found = settle_new(moving(storage, EVENT_TIME), batch)
+    found = relocate_new(moving(storage, EVENT_TIME), batch)
     assert lines(found) == [("n", "q", 2, "y", None), ("m", "q", 2, "", None)]
     assert found.column(PARTITION_PATH).to_pylist() == ["q", "q"]

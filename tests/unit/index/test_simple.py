@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pyhudi.errors import CorruptTableError
 from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
-from pyhudi.keys import key_places
-from pyhudi.write.create import create_files
+from pyhudi.keys import key_positions as key_places
+from pyhudi.write.files.create import create_files
 from tests.support.golden import golden_table
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import incoming, job_on, task

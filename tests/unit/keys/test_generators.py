@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi.config.keygen import (
+from pyhudi.config.options.keygen import (
     CLASS_OF_TYPE,
     COMPLEX,
     CUSTOM,
@@ -19,13 +19,13 @@ from pyhudi.config.keygen import (
     TimestampConfig,
 )
 from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
+from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import (
     KeyGenerator,
     infer_key_generator_class,
     paths_hold_values,
 )
 from pyhudi.keys.partition_path import partition_values
-from pyhudi.keys.timestamp_path import TimestampPath
 from tests.support.golden import golden_table
 
 META = ("_hoodie_record_key", "_hoodie_partition_path")

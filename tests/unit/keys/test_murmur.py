@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyhudi.keys.murmur import partition_salts, spark_hash_int
+from pyhudi.keys.murmur import shuffle_keys, spark_hash_int
 
 # What pyspark 4.2.0 answers for `select hash(x)` of an int column.
 SPARK_HASHES = {
@@ -24,15 +24,15 @@ def test_hash_of_ints_is_the_one_spark_computes() -> None:
 
 @pytest.mark.parametrize("partitions", [1, 2, 7, 200, 4096])
 def test_each_salt_lands_in_its_own_partition(partitions: int) -> None:
-    hashes = spark_hash_int(partition_salts(partitions)).astype(np.int64)
+    hashes = spark_hash_int(shuffle_keys(partitions)).astype(np.int64)
     assert np.array_equal(np.mod(hashes, partitions), np.arange(partitions))
 
 
 def test_salts_leave_their_input_hash_untouched_by_the_number_of_partitions() -> None:
-    assert np.array_equal(partition_salts(500)[:20], partition_salts(20))
+    assert np.array_equal(shuffle_keys(500)[:20], shuffle_keys(20))
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 1 << 31])
 def test_a_number_of_partitions_spark_cannot_have_is_refused(partitions: int) -> None:
     with pytest.raises(ValueError, match="num_partitions"):
-        partition_salts(partitions)
+        shuffle_keys(partitions)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import SchemaError
 from pyhudi.logfile.slice_log import LogCounts, LogReading, read_log_records
 from pyhudi.merge.rule import MergeRule
@@ -31,7 +31,7 @@ def read(files: Mapping[str, bytes], wanted: str = "123456789", schema: pa.Schem
         is_wanted=lambda instant: instant in wanted,
         schema=schema,
         keys_of=lambda found: found.column("_hoodie_record_key"),
-        rule=MergeRule(law=MergeLaw.COMMIT_TIME),
+        rule=MergeRule(mode=MergeMode.COMMIT_TIME),
     )
     found = read_log_records(list(files), open_file, how)
     assert not opened
@@ -76,7 +76,7 @@ def test_the_writes_whose_blocks_count_are_noted_in_reading_order() -> None:
         is_wanted=lambda _: True,
         schema=TABLE,
         keys_of=lambda found: found.column("_hoodie_record_key"),
-        rule=MergeRule(law=MergeLaw.COMMIT_TIME),
+        rule=MergeRule(mode=MergeMode.COMMIT_TIME),
     )
     read_log_records(list(files), open_file, how, counts)
     assert counts.instants == ("2", "1")

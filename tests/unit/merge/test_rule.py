@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyhudi.config.merging import DeleteMarker, MergeLaw
+from pyhudi.config.options.merging import DeleteMarker, MergeMode
 from pyhudi.errors import RequestError
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.metafields import COMMIT_TIME, RECORD_KEY
@@ -150,26 +150,26 @@ def by_longer_text(stored: Row, incoming: Row) -> Row | str:
 Join = Callable[[Row, Row], Row]
 ORDERED = ("ts",)
 RULES: dict[str, tuple[MergeRule, Join, Callable[[Row, Row], Row | str]]] = {
-    "overwrite": (MergeRule(law=MergeLaw.COMMIT_TIME), later, overwrite),
+    "overwrite": (MergeRule(mode=MergeMode.COMMIT_TIME), later, overwrite),
     "event time": (
-        MergeRule(law=MergeLaw.EVENT_TIME, ordering_fields=ORDERED),
+        MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=ORDERED),
         newest,
         event_time,
     ),
     "partial update": (
-        MergeRule(law=MergeLaw.PARTIAL_UPDATE, ordering_fields=ORDERED),
+        MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=ORDERED),
         newest_filled,
         partial_update,
     ),
     "non-defaults": (
-        MergeRule(law=MergeLaw.NON_DEFAULTS, ordering_fields=ORDERED, defaults={"n": 7}),
+        MergeRule(mode=MergeMode.NON_DEFAULTS, ordering_fields=ORDERED, defaults={"n": 7}),
         newest,
         non_defaults,
     ),
-    "DMS": (MergeRule(law=MergeLaw.DMS, ordering_fields=ORDERED), newest, dms),
-    "DMS unordered": (MergeRule(law=MergeLaw.DMS), later, dms),
+    "DMS": (MergeRule(mode=MergeMode.DMS, ordering_fields=ORDERED), newest, dms),
+    "DMS unordered": (MergeRule(mode=MergeMode.DMS), later, dms),
     "custom": (
-        MergeRule(law=MergeLaw.CUSTOM, merger=f"{__name__}:LongerText"),
+        MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:LongerText"),
         longer_text,
         by_longer_text,
     ),
@@ -197,9 +197,9 @@ def test_a_batch_is_combined_as_the_plain_rule_says(name: str, batch: list[Row])
 def test_stored_rows_become_what_the_plain_rule_says(
     name: str, pairs: list[tuple[Row, Row]]
 ) -> None:
-    rule, _, law = RULES[name]
+    rule, _, mode = RULES[name]
     stored, incoming = table([pair[0] for pair in pairs]), table([pair[1] for pair in pairs])
-    expected = [law(old, new) for old, new in pairs]
+    expected = [mode(old, new) for old, new in pairs]
     needed = stored.select(rule.columns_to_merge(stored.schema.names))
     found = rule.merge(needed, incoming)
     assert found.is_kept.tolist() == [row == "kept" for row in expected]
@@ -211,7 +211,7 @@ def test_stored_rows_become_what_the_plain_rule_says(
 @settings(max_examples=60)
 @given(batch=BATCH)
 def test_without_ordering_field_a_partial_update_fills_the_later_row(batch: list[Row]) -> None:
-    rule = MergeRule(law=MergeLaw.PARTIAL_UPDATE)
+    rule = MergeRule(mode=MergeMode.PARTIAL_UPDATE)
     expected: dict[str, Row] = {}
     for row in batch:
         before = expected.get(row[RECORD_KEY])
@@ -233,7 +233,7 @@ def test_rows_of_one_key_without_ordering_value_are_refused(name: str) -> None:
 def test_the_order_of_combined_rows_is_that_of_their_last_arrival() -> None:
     keys = pa.array(list("abcabda"))
     rows = pa.table({RECORD_KEY: keys, "n": pa.array(range(7))})
-    rule = MergeRule(law=MergeLaw.PARTIAL_UPDATE)
+    rule = MergeRule(mode=MergeMode.PARTIAL_UPDATE)
     assert rule.combine(rows, keys).column(RECORD_KEY).to_pylist() == list("cbda")
 
 
@@ -263,7 +263,7 @@ def test_a_marker_deletes_beside_hudis_own_column() -> None:
             for mark, gone in [("D", None), ("d", False), (None, True), ("I", False)]
         ]
     )
-    rule = MergeRule(law=MergeLaw.COMMIT_TIME, delete_marker=DeleteMarker(field="Op", value="D"))
+    rule = MergeRule(mode=MergeMode.COMMIT_TIME, delete_marker=DeleteMarker(field="Op", value="D"))
     found = rule.deleted(rows)
     assert found is not None
     assert found.tolist() == [True, False, True, False]
@@ -276,7 +276,7 @@ def test_a_marker_deletes_beside_hudis_own_column() -> None:
 )
 def test_a_marker_may_be_a_number_or_a_boolean(column: pa.Array, marker: str) -> None:
     mark = DeleteMarker(field="gone", value=marker)
-    found = MergeRule(law=MergeLaw.COMMIT_TIME, delete_marker=mark).deleted(
+    found = MergeRule(mode=MergeMode.COMMIT_TIME, delete_marker=mark).deleted(
         pa.table({"gone": column})
     )
     assert found is not None
@@ -285,7 +285,7 @@ def test_a_marker_may_be_a_number_or_a_boolean(column: pa.Array, marker: str) ->
 
 def test_a_column_of_hudis_name_and_another_type_deletes_nothing() -> None:
     rows = pa.table({"_hoodie_is_deleted": pa.array(["true"])})
-    assert MergeRule(law=MergeLaw.COMMIT_TIME).deleted(rows) is None
+    assert MergeRule(mode=MergeMode.COMMIT_TIME).deleted(rows) is None
 
 
 def test_meta_columns_are_those_of_the_incoming_row() -> None:
@@ -312,12 +312,12 @@ def test_a_rule_travels_to_workers(name: str) -> None:
 
 
 def test_what_is_written_last_stands_without_asking_the_stored_row() -> None:
-    asking = {law for law in MergeLaw if MergeRule(law=law).asks_stored_rows}
-    assert asking == set(MergeLaw) - {MergeLaw.COMMIT_TIME, MergeLaw.DMS}
+    asking = {mode for mode in MergeMode if MergeRule(mode=mode).asks_stored_rows}
+    assert asking == set(MergeMode) - {MergeMode.COMMIT_TIME, MergeMode.DMS}
 
 
 def test_a_rule_names_the_columns_by_which_rows_delete() -> None:
     marker = DeleteMarker(field="state", value="gone")
-    assert MergeRule(law=MergeLaw.EVENT_TIME).deleting_columns == ("_hoodie_is_deleted",)
-    found = MergeRule(law=MergeLaw.DMS, delete_marker=marker).deleting_columns
+    assert MergeRule(mode=MergeMode.EVENT_TIME).deleting_columns == ("_hoodie_is_deleted",)
+    found = MergeRule(mode=MergeMode.DMS, delete_marker=marker).deleting_columns
     assert found == ("_hoodie_is_deleted", "Op", "state")

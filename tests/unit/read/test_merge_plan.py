@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pyhudi
-from pyhudi.config.merging import MergeLaw
+from pyhudi.config.options.merging import MergeMode
 from pyhudi.config.read import ReadConfig
 from pyhudi.read.merge_plan import plan_merge
 from pyhudi.table.log_merge import LogMerge
@@ -30,7 +30,7 @@ def planned(path: Path, *, begin: str | None = None, as_of: str | None = None, *
 
 def test_merging_takes_the_key_what_orders_and_what_deletes(tmp_path: Path) -> None:
     merge = planned(tmp_path)
-    assert merge.rule.law is MergeLaw.EVENT_TIME
+    assert merge.rule.mode is MergeMode.EVENT_TIME
     assert merge.columns(["name"], ["id", "ts", "name"]) == {"name", "ts", *ALWAYS}
 
 

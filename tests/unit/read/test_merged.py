@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.config.merging import CUSTOM_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
+from pyhudi.config.options.merging import CUSTOM_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
 from pyhudi.errors import (
     CorruptTableError,
     HudiError,
@@ -23,7 +23,7 @@ from pyhudi.errors import (
     RequestError,
     UnsupportedError,
 )
-from pyhudi.logfile.keyed_spill import KeyedSpill
+from pyhudi.logfile.merge.keyed_spill import KeyedSpill
 from tests.support.log_files import avro_block, delete_block, rollback_block
 from tests.support.mor_history import History
 from tests.support.mor_table import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import OptionError
 from pyhudi.filegroup.names import LogFileName, base_file_name
 from pyhudi.filegroup.slices import BaseFile, FileSlice, LogFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.config.compaction import CompactionConfig
+from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.services.log_compaction_plan import (
     candidates,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.spark.batch.hits import HitCount, Hits
+from pyhudi.spark.batch.matches import KeyMatches, MatchCount
 from pyhudi.spark.batch.staging import PieceInfo
 from pyhudi.spark.tagging import TaggedBatch, plan_lookup
 
@@ -58,8 +58,8 @@ def test_no_task_holds_more_than_a_million_keys_though_they_are_looked_for_every
 
 def test_rows_of_keys_that_only_meet_in_a_group_are_no_updates() -> None:
     found = [(0, 0, 4), (0, 1, 2), (1, 1, 3), (1, 9, 5)]
-    counts = (HitCount(piece=piece, file=file, count_rows=rows) for piece, file, rows in found)
-    hits = Hits(counts=tuple(counts), at_hand={}, kept=())
+    counts = (MatchCount(piece=piece, file=file, count_rows=rows) for piece, file, rows in found)
+    hits = KeyMatches(counts=tuple(counts), at_hand={}, kept=())
     tagged = TaggedBatch(files=tuple(FILES), hits=hits, groups=frozenset({9}))
     assert tagged.updates() == {0: 4, 1: 5}
     assert tagged.hit_rows() == {0: 6, 1: 8}

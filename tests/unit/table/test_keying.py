@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi.config.keygen import COMPLEX, CUSTOM, GLOBAL_DELETE, SIMPLE, TIMESTAMP
-from pyhudi.config.operations import Operation
+from pyhudi.config.options.keygen import COMPLEX, CUSTOM, GLOBAL_DELETE, SIMPLE, TIMESTAMP
+from pyhudi.config.options.operations import Operation
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import OptionError, TableMismatchError, UnsupportedError

@@ -3,15 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyhudi.basefile.open import open_base_file
-from pyhudi.basefile.orc import OrcWriteOptions
+from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.storage.schemes import open_storage
-from pyhudi.write.create import create_files
 from pyhudi.write.encoding import file_encoding, full_file_bytes
-from pyhudi.write.merge import merge_file
+from pyhudi.write.files.create import create_files
+from pyhudi.write.files.merge import merge_file
 from tests.support.plain_write import incoming, job_on, task
 
 FILE_ID = "11111111-2222-3333-4444-555555555555-0"

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi.config.keygen import TIMESTAMP, TimestampConfig
+from pyhudi.config.options.keygen import TIMESTAMP, TimestampConfig
+from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import COMPLEX, NON_PARTITION, KeyGenerator
-from pyhudi.keys.timestamp_path import TimestampPath
 from pyhudi.storage.schemes import open_storage
 from pyhudi.write.failed import FailedFile, find_failed, keep_saved
 from pyhudi.write.job import TaskIdentity

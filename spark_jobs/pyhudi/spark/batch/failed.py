@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.failures import ERROR_POLICY, ErrorPolicy, FailureConfig
+from pyhudi.config.options.failures import ERROR_POLICY, ErrorPolicy, FailureConfig
 from pyhudi.errors import RecordKeyError, RequestError, SchemaError
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow

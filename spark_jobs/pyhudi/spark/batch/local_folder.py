@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import Final
 
-from pyhudi.config.logs import MergeMemory
+from pyhudi.config.options.logs import MergeMemory
 
 _FOLDERS: Final = "SPARK_LOCAL_DIRS"
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.schema.columns import one_array
-from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import PARTITION_PATH
 from pyhudi.spark.batch.arrow_map import arrow_for_spark
 from pyhudi.spark.batch.failed import FailedRecords

@@ -18,13 +18,13 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from pyhudi import errors
-from pyhudi.config.failures import FailureConfig
+from pyhudi.config.options.failures import FailureConfig
 from pyhudi.errors import HudiError, InvariantError, RequestError
-from pyhudi.keys.generated import row_places
+from pyhudi.keys.generated import row_numbers
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.ordering import ordering_columns
 from pyhudi.schema.columns import order_of
-from pyhudi.schema.evolution import reconcile
+from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.spark.batch.failed import FailedRecords, FailureReport, Failures
 from pyhudi.spark.batch.pieces import (
@@ -102,7 +102,7 @@ class Keying:
         """
         paths = self.generator.partition_paths(rows)
         if self.generator.generates_keys:
-            keys = row_places(this_task().partition_id, first_row, rows.num_rows)
+            keys = row_numbers(this_task().partition_id, first_row, rows.num_rows)
         else:
             keys = self.generator.record_keys(rows)
         ordering = ordering_columns(rows, self.ordering_fields)
@@ -176,7 +176,7 @@ def stage(rows: Rows, keying: Keying) -> StagedBatch:
         "partition_path", "piece_id", "count_rows", "size_bytes", "problem"
     ).collect()
     try:
-        report = told(row.problem for row in found if row.problem is not None)
+        report = reported_failures(row.problem for row in found if row.problem is not None)
         report.refuse_unless(is_saving=keying.failures.is_saving)
     except HudiError:
         frame.unpersist()
@@ -307,7 +307,7 @@ def problem_of(error: RequestError) -> str:
     return json.dumps({"kind": type(error).__name__, "message": str(error)})
 
 
-def told(problems: Iterable[str]) -> FailureReport:
+def reported_failures(problems: Iterable[str]) -> FailureReport:
     """What tasks have to say of rows that cannot be written.
 
     Raises: the error of another kind that one of them reports.
@@ -316,12 +316,12 @@ def told(problems: Iterable[str]) -> FailureReport:
     for problem in sorted(problems):
         report = FailureReport.from_text(problem)
         if report is None:
-            raise revive(problem)
+            raise error_of(problem)
         reports.append(report)
     return FailureReport.joined(reports)
 
 
-def revive(problem: str) -> HudiError:
+def error_of(problem: str) -> HudiError:
     """The error of ``problem_of``."""
     found = json.loads(problem)
     kind = getattr(errors, found["kind"], None)

@@ -4,11 +4,11 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.failures import ErrorPolicy, FailureConfig
+from pyhudi.config.options.failures import ErrorPolicy, FailureConfig
 from pyhudi.errors import RecordKeyError, RequestError, SchemaError
 from pyhudi.keys.generators import NON_PARTITION, KeyGenerator
 from pyhudi.spark.batch.failed import MOST_EXAMPLES, FailedRecords, FailureReport, Failures
-from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, told
+from pyhudi.spark.batch.staging import Keying, keyed_batches, problem_of, reported_failures
 from pyhudi.write.failed import FAILED_SCHEMA
 
 SCHEMA = pa.schema([("id", pa.string()), ("n", pa.int32())])
@@ -65,14 +65,14 @@ def test_reports_of_tasks_add_up():
     many = [(f"k{n}", "too wide") for n in range(MOST_EXAMPLES)]
     texts = [FailureReport.of(_records(*many)).to_text() for _ in range(2)]
     texts.append(FailureReport.of(_records((None, "no record key: id"))).to_text())
-    report = told(texts)
+    report = reported_failures(texts)
     assert report.causes == {"too wide": 2 * MOST_EXAMPLES, "no record key: id": 1}
     assert len(report.examples) == MOST_EXAMPLES
 
 
 def test_another_error_of_a_task_is_told_as_itself():
     with pytest.raises(SchemaError, match="what went wrong"):
-        told([problem_of(SchemaError("what went wrong"))])
+        reported_failures([problem_of(SchemaError("what went wrong"))])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyhudi.config.logs import MergeMemory
+from pyhudi.config.options.logs import MergeMemory
 from pyhudi.spark.batch.local_folder import with_local_folder
 
 

@@ -1,0 +1,333 @@
+"""ORC base files: rows in, rows out, Hudi's entries in the user metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import orc
+
+from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.encoding import joined
+from pyhudi.basefile.footer import FooterMetadata, read_footer
+from pyhudi.basefile.keys import KeyRecord
+from pyhudi.basefile.orc.tail import file_tail, with_user_metadata, writer_zone
+from pyhudi.basefile.orc.types import from_stored, has_wall_clocks, logical_type, to_stored
+from pyhudi.basefile.waiting import WaitingRows
+from pyhudi.errors import CorruptTableError, InvariantError, UnsupportedError
+from pyhudi.schema import avro
+from pyhudi.schema.arrow import avro_to_arrow
+from pyhudi.schema.metafields import RECORD_KEY
+
+BATCH_ROWS: Final = 131_072
+
+# As Arrow's writer calls them, where it has a name of its own.
+_WRITER_CODECS: Final = {"none": "uncompressed"}
+# Arrow's writer ends a stripe after the rows it gets at once if their encoding has so many bytes.
+_SMALLEST_STRIPE_BYTES: Final = 1
+_TOO_FAR: Final = "out of range for nanosecond"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrcWriteOptions:
+    """How ORC base files are encoded.
+
+    A stripe ends at ``stripe_rows`` rows or ``stripe_bytes`` of Arrow data, whichever comes first.
+
+    Units: bytes and rows.
+    """
+
+    codec: str = "zlib"
+    stripe_rows: int = 131_072
+    stripe_bytes: int = 64 << 20
+
+
+class OrcWriter:
+    """Writes one ORC base file: rows as they come, the footer when it is closed.
+
+    Leaving the context normally closes the file, leaving it by an error abandons it.
+
+    Shapes: tables of the schema's columns in its order; string columns may be dictionary-encoded.
+    Guarantees: at most a stripe of rows is held in memory; the file is no ORC file before it is
+        closed.
+    Source: HoodieOrcWriter of Hudi 0.15, HoodieAvroOrcWriter of 1.1 (user metadata).
+    """
+
+    def __init__(
+        self,
+        sink: pa.NativeFile,
+        schema: pa.Schema,
+        avro_schema: dict[str, Any],
+        options: OrcWriteOptions,
+        bloom: BloomParameters | None,
+        *,
+        previous_bloom: BloomFilter | None = None,
+    ) -> None:
+        self._sink, self._options, self._avro_schema = sink, options, avro_schema
+        self._schema = schema.remove_metadata()
+        self._keys = KeyRecord(bloom, previous_bloom)
+        self._waiting = WaitingRows(most_rows=options.stripe_rows, most_bytes=options.stripe_bytes)
+        self._output = _HeldOutput(sink)
+        self._writer = orc.ORCWriter(
+            pa.PythonFile(self._output, mode="w"),
+            batch_size=options.stripe_rows,
+            stripe_size=_SMALLEST_STRIPE_BYTES,
+            compression=_WRITER_CODECS.get(options.codec, options.codec),
+        )
+        self._file_bytes: int | None = None
+        self.num_rows = 0
+
+    def __enter__(self) -> OrcWriter:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abandon()
+
+    @property
+    def estimated_size(self) -> int:
+        """Bytes the file would have if it were closed now, about."""
+        if self._file_bytes is not None:
+            return self._file_bytes
+        return self._waiting.file_bytes(self._sink.tell()) + self._keys.text_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of Arrow data that wait for their stripe to be full."""
+        return self._waiting.size_bytes
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes of the closed file.
+
+        Raises:
+            InvariantError: the file is not closed.
+        """
+        if self._file_bytes is None:
+            raise InvariantError("the size of a base file is known when it is closed")
+        return self._file_bytes
+
+    def write(self, rows: pa.Table | pa.RecordBatch, *, is_kept: bool = False) -> None:
+        """Write the next rows; ``is_kept`` says that the previous bloom filter holds their keys.
+
+        Raises:
+            InvariantError: the columns are not those of the schema.
+            RecordKeyError: a null or an empty record key.
+            SchemaError: a timestamp too far from now.
+        """
+        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        if table.schema.names != self._schema.names:
+            raise InvariantError(
+                f"rows of the columns {table.schema.names} were given to a base file of the "
+                f"columns {self._schema.names}"
+            )
+        while table.num_rows:
+            part, table = self._waiting.split(table)
+            self._keys.add(part, is_kept=is_kept)
+            self._waiting.add(part)
+            self.num_rows += part.num_rows
+            if self._waiting.is_full:
+                self.flush()
+
+    def flush(self) -> None:
+        """End the stripe: write what is held."""
+        self._keys.take_in()
+        waiting = self._waiting.take()
+        if waiting:
+            self._write(waiting)
+
+    def close(self) -> None:
+        """Write what is held and the footer, and close the sink."""
+        if self._file_bytes is not None:
+            return
+        self.flush()
+        if not self.num_rows:
+            self._write([self._schema.empty_table()])
+        self._output.hold()
+        self._writer.close()
+        entries = self._keys.footer(avro.dumps(self._avro_schema)).orc_entries()
+        self._sink.write(with_user_metadata(self._output.held(), entries))
+        self._file_bytes = self._sink.tell()
+        self._sink.close()
+
+    def abandon(self) -> None:
+        """Close the sink and leave what it holds without a footer."""
+        # Else the writer would write a footer when it is garbage-collected.
+        self._writer.is_open = False
+        self._waiting.take()
+        self._sink.close()
+
+    def _write(self, tables: Sequence[pa.Table]) -> None:
+        columns = [
+            to_stored(joined([t.column(place) for t in tables], field.type), field.name)
+            for place, field in enumerate(self._schema)
+        ]
+        self._writer.write(pa.Table.from_arrays(columns, names=self._schema.names))
+
+
+class OrcReader:
+    """Reads one ORC base file, whoever wrote it; ``name`` is what errors call it.
+
+    Guarantees: single-threaded; whole files are read batch by batch, whatever the size of their
+        stripes.
+    """
+
+    def __init__(self, source: pa.NativeFile | pa.Buffer, *, name: str = "a base file") -> None:
+        self._handle = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
+        self._name = name
+        try:
+            self._file = orc.ORCFile(self._handle)
+            self._found = self._file.schema.remove_metadata()
+        except (pa.ArrowException, OSError) as error:
+            self._touch()
+            raise CorruptTableError(f"{name} is no ORC file: {error}") from error
+        self._entries = dict(self._file.metadata or {})
+        self._schema: pa.Schema | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the file."""
+        return int(self._file.nrows)
+
+    @property
+    def row_groups(self) -> int:
+        """Stripes of the file."""
+        return int(self._file.nstripes)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns in the types they are read in.
+
+        Raises:
+            SchemaError: the Avro schema in the file is none.
+        """
+        if self._schema is None:
+            text = self.footer.avro_schema
+            stated = avro_to_arrow(avro.parse(text)) if text else pa.schema([])
+            types = {field.name: field.type for field in stated}
+            self._schema = pa.schema(
+                [f.with_type(logical_type(f.type, types.get(f.name))) for f in self._found]
+            )
+        return self._schema
+
+    @property
+    def footer(self) -> FooterMetadata:
+        """Hudi's entries of the user metadata."""
+        return read_footer(self._entries)
+
+    def iter_tables(
+        self,
+        columns: Sequence[str] | None = None,
+        row_groups: Sequence[int] | None = None,
+        *,
+        batch_rows: int = BATCH_ROWS,
+        keep_dictionaries: bool = False,  # noqa: ARG002 - texts of ORC files come plain
+    ) -> Iterator[pa.Table]:
+        """Read the rows in file order, some at a time.
+
+        Shapes: the columns asked for that the file has, in the order asked, or all in file order;
+            at most ``batch_rows`` rows, in one chunk.
+
+        Raises:
+            CorruptTableError: bytes that are no ORC data.
+            UnsupportedError: a timestamp that nanoseconds cannot tell.
+        """
+        have = set(self._found.names)
+        wanted = self._found.names if columns is None else [c for c in columns if c in have]
+        schema = pa.schema([self.schema.field(name) for name in wanted])
+        zone = self._zone(wanted)
+        is_whole = row_groups is None or list(row_groups) == list(range(self.row_groups))
+        stripes = [] if row_groups is None else row_groups
+        batches = self._stream(wanted, batch_rows) if is_whole else self._pick(wanted, stripes)
+        try:
+            for batch in batches:
+                arrays = [from_stored(batch.column(f.name), f.type, zone) for f in schema]
+                table = pa.Table.from_arrays(arrays, schema=schema)
+                for start in range(0, table.num_rows, batch_rows):
+                    yield table.slice(start, batch_rows)
+        except (pa.ArrowInvalid, OSError) as error:
+            if _TOO_FAR in str(error):
+                raise UnsupportedError(
+                    f"{self._name} has a timestamp before 1677 or after 2262, which cannot be read "
+                    f"from an ORC file here: {error}"
+                ) from error
+            self._touch()
+            raise CorruptTableError(f"{self._name} is not a whole ORC file: {error}") from error
+
+    def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
+        """Read the record keys alone, in file order, some at a time."""
+        for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
+            yield from table.column(RECORD_KEY).chunks
+
+    def _touch(self) -> None:
+        """Read something: Arrow gives one kind of error for bad bytes and for a storage that fails.
+
+        Raises:
+            OSError: it was the storage.
+        """
+        self._handle.seek(0)
+        self._handle.read(1)
+
+    def _stream(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        fragment = ds.OrcFileFormat().make_fragment(self._handle)
+        scanner = fragment.scanner(
+            columns=list(columns),
+            batch_size=batch_rows,
+            batch_readahead=0,
+            fragment_readahead=0,
+            use_threads=False,
+        )
+        yield from scanner.to_batches()
+
+    def _pick(self, columns: Sequence[str], stripes: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        for number in stripes:
+            yield self._file.read_stripe(number, columns=list(columns))
+
+    def _zone(self, columns: Sequence[str]) -> str | None:
+        """The zone of the file's wall-clock times; None for UTC, or where nothing depends on it."""
+        if not any(has_wall_clocks(self._found.field(name).type) for name in columns):
+            return None
+        tail = file_tail(self._file.reader.serialized_file_tail())
+        if not tail.stripes:
+            return None
+        stripe = tail.stripes[0]
+        self._handle.seek(stripe.footer_offset)
+        part = self._handle.read(stripe.footer_length)
+        return writer_zone(tail.compression.decompress(part))
+
+
+class _HeldOutput:
+    """What an ORC writer writes, passed on; what it writes last, held."""
+
+    closed = False
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink, self._held = sink, bytearray()
+        self._is_holding = False
+
+    def hold(self) -> None:
+        self._is_holding = True
+
+    def held(self) -> bytes:
+        return bytes(self._held)
+
+    def write(self, data: bytes) -> int:
+        if self._is_holding:
+            self._held += data
+        else:
+            self._sink.write(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return int(self._sink.tell()) + len(self._held)
+
+    def flush(self) -> None:
+        """Leave it to the sink."""
+
+    def close(self) -> None:
+        """Leave it to the writer of the base file."""

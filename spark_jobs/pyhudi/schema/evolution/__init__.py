@@ -1,0 +1,5 @@
+"""Rows of one schema in another: which changes are allowed, and what becomes of the values.
+
+``writer_schema`` decides what a write leaves as the table's schema; ``reconcile`` brings rows
+to it.
+"""

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+
+from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
+from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions, OrcWriter
+from pyhudi.errors import (
+    CorruptTableError,
+    InvariantError,
+    RecordKeyError,
+    SchemaError,
+    UnsupportedError,
+)
+from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.avro import dumps
+from pyhudi.schema.evolution.reconcile import reconcile
+from pyhudi.schema.metafields import META_FIELDS, with_meta, with_meta_avro
+
+UTC = dt.timezone.utc
+_SMALL_BLOOM = BloomParameters(num_entries=50, max_entries=100)
+_DATA = pa.schema([("id", pa.string()), ("n", pa.int64())])
+_POINT = pa.struct([("x", pa.float64()), ("at", pa.timestamp("us", "UTC"))])
+_EVERY_TYPE = pa.schema(
+    [
+        ("id", pa.string()),
+        ("c_bool", pa.bool_()),
+        ("c_int", pa.int32()),
+        ("c_long", pa.int64()),
+        ("c_float", pa.float32()),
+        ("c_double", pa.float64()),
+        ("c_small", pa.decimal128(5, 2)),
+        ("c_wide", pa.decimal128(38, 10)),
+        ("c_binary", pa.binary()),
+        ("c_date", pa.date32()),
+        ("c_instant", pa.timestamp("us", "UTC")),
+        ("c_millis", pa.timestamp("ms", "UTC")),
+        ("c_local", pa.timestamp("us")),
+        ("c_list", pa.list_(pa.int32())),
+        ("c_instants", pa.list_(pa.list_(pa.timestamp("us", "UTC")))),
+        ("c_locals", pa.list_(pa.timestamp("us"))),
+        ("c_points", pa.list_(_POINT)),
+        ("c_map", pa.map_(pa.string(), _POINT)),
+        ("c_struct", pa.struct([("a", pa.int32()), ("p", _POINT), ("l", pa.list_(pa.string()))])),
+    ]
+)
+
+
+def _rows(start: int, stop: int) -> pa.Table:
+    count = stop - start
+    return pa.table(
+        {
+            "_hoodie_commit_time": pa.array(["20260102030405678"] * count).dictionary_encode(),
+            "_hoodie_commit_seqno": [f"20260102030405678_0_{i}" for i in range(start, stop)],
+            "_hoodie_record_key": [f"k{i}" for i in range(start, stop)],
+            "_hoodie_partition_path": ["north"] * count,
+            "_hoodie_file_name": pa.array(["f.orc"] * count).dictionary_encode(),
+            "id": [f"k{i}" for i in range(start, stop)],
+            "n": range(start, stop),
+        }
+    )
+
+
+def _every_type(count: int) -> pa.Table:
+    return pa.Table.from_pylist([_row(i) for i in range(count)], schema=with_meta(_EVERY_TYPE))
+
+
+def _row(i: int) -> dict[str, Any]:
+    meta = {**dict.fromkeys(META_FIELDS, "m"), "_hoodie_record_key": f"k{i}", "id": f"k{i}"}
+    if i % 7 == 3:
+        return meta
+    at = dt.datetime(1969, 7, 20, 20, 17, 40, 123456, UTC) + dt.timedelta(days=97 * i)
+    at = at.replace(microsecond=0) if at.year < 1970 else at
+    local = at.replace(tzinfo=None)
+    point = {"x": i / 3, "at": at}
+    return meta | {
+        "c_bool": i % 2 == 0,
+        "c_int": (-(2**31), 2**31 - 1, i)[i % 3],
+        "c_long": (-(2**63), 2**63 - 1, i)[i % 3],
+        "c_float": (float("-inf"), -0.0, i + 0.5)[i % 3],
+        "c_double": (float("inf"), 1e-300, i + 1 / 7)[i % 3],
+        "c_small": Decimal(-i) / 100,
+        "c_wide": Decimal("1234567890123456789012345678.0123456789") - i,
+        "c_binary": bytes([0, 255, i % 256]) if i % 2 else b"",
+        "c_date": dt.date(1883, 11, 18) + dt.timedelta(days=100 * i),
+        "c_instant": at,
+        "c_millis": at.replace(microsecond=i % 1000 * 1000 if at.year >= 1970 else 0),
+        "c_local": local,
+        "c_list": [*range(i % 4)] + [None] * (i % 2),
+        "c_instants": [[at], [], None, [None, at]],
+        "c_locals": [local, None][: i % 3],
+        "c_points": [point, None, {"x": None, "at": None}][: i % 4],
+        "c_map": [("p", point), ("ü", None)][: i % 3],
+        "c_struct": {"a": i, "p": point if i % 2 else None, "l": ["é", None] * (i % 3)},
+    }
+
+
+def _written(
+    tables: Sequence[pa.Table | pa.RecordBatch],
+    schema: pa.Schema = _DATA,
+    bloom: BloomParameters | None = _SMALL_BLOOM,
+    **options: Any,
+) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    avro = with_meta_avro(arrow_to_avro(schema, "t"))
+    with OrcWriter(sink, with_meta(schema), avro, OrcWriteOptions(**options), bloom) as writer:
+        for table in tables:
+            writer.write(table)
+    return sink.getvalue()
+
+
+def _read(content: pa.Buffer, **choice: Any) -> pa.Table:
+    return pa.concat_tables(OrcReader(content).iter_tables(**choice))
+
+
+@pytest.mark.parametrize("codec", ["zlib", "zstd", "snappy", "lz4", "none"])
+def test_rows_come_back_in_order_whatever_the_codec(codec: str) -> None:
+    content = _written([_rows(0, 60), _rows(60, 100)], codec=codec, stripe_rows=30)
+    reader = OrcReader(content)
+    assert reader.num_rows == 100
+    assert reader.schema.equals(with_meta(_DATA))
+    assert _read(content).equals(_rows(0, 100).cast(with_meta(_DATA)))
+
+
+@pytest.mark.parametrize("stripe_rows", [100, 1_000])
+def test_every_type_comes_back_as_it_was(stripe_rows: int) -> None:
+    table = _every_type(500)
+    parts = [table.slice(0, 130), table.slice(130, 1), table.slice(131)]
+    content = _written(parts, _EVERY_TYPE, codec="none", stripe_rows=stripe_rows)
+    found = reconcile(_read(content), table.schema)
+    assert found.to_pylist() == table.to_pylist()
+
+
+def test_what_pyarrow_reads_is_what_hudi_writes() -> None:
+    content = _written([_every_type(20)], _EVERY_TYPE)
+    found = orc.ORCFile(pa.BufferReader(content)).schema
+    # The ORC types of Hudi: instants are timestamps without a zone, local timestamps longs.
+    assert found.field("c_instant").type == pa.timestamp("ns")
+    assert found.field("c_local").type == pa.int64()
+    assert found.field("c_small").type == pa.decimal128(5, 2)
+
+
+def test_the_user_metadata_are_those_of_hudi() -> None:
+    content = _written([_rows(0, 40), _rows(40, 90)])
+    metadata = orc.ORCFile(pa.BufferReader(content)).metadata
+    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
+    builder = BloomBuilder(_SMALL_BLOOM)
+    builder.add(_rows(0, 90).column("_hoodie_record_key"))
+    assert {key.decode(): value.decode() for key, value in metadata.items()} == {
+        "hoodie_min_record_key": "k0",
+        "hoodie_max_record_key": "k9",
+        "org.apache.hudi.bloomfilter": builder.to_text(),
+        "hoodie_bloom_filter_type_code": "DYNAMIC_V0",
+        "orc.avro.schema": dumps(avro),
+    }
+    footer = OrcReader(content).footer
+    assert (footer.min_key, footer.max_key, footer.avro_schema) == ("k0", "k9", dumps(avro))
+
+
+def test_kept_rows_pass_on_the_filter_of_the_previous_file() -> None:
+    previous = OrcReader(_written([_rows(0, 40)])).footer.bloom_filter()
+    sink = pa.BufferOutputStream()
+    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
+    options = OrcWriteOptions()
+    with OrcWriter(
+        sink, with_meta(_DATA), avro, options, _SMALL_BLOOM, previous_bloom=previous
+    ) as writer:
+        writer.write(_rows(0, 10), is_kept=True)
+        writer.write(_rows(40, 45))
+    found = OrcReader(sink.getvalue()).footer.bloom_filter()
+    assert found is not None
+    assert found.contains(pa.array(["k39", "k44", "no"])).to_pylist() == [True, True, False]
+
+
+def test_columns_stripes_and_batches_can_be_chosen() -> None:
+    # Random bytes do not compress, so that every stripe is one.
+    schema = pa.schema([("id", pa.string()), ("n", pa.int64()), ("b", pa.binary())])
+    noise = [_rows(i, i + 50).append_column("b", _noise(50)) for i in range(0, 200, 50)]
+    content = _written(noise, schema, stripe_rows=50, codec="none")
+    reader = OrcReader(content)
+    assert reader.row_groups == 4
+    tables = list(reader.iter_tables(["n", "missing", "id"], [3, 1], batch_rows=20))
+    assert [table.num_rows for table in tables] == [20, 20, 10] * 2
+    assert pa.concat_tables(tables)["n"].to_pylist() == [*range(150, 200), *range(50, 100)]
+    assert tables[0].schema.names == ["n", "id"]
+    assert _read(content, columns=["id"])["id"].to_pylist() == [f"k{i}" for i in range(200)]
+    assert pa.concat_arrays(list(reader.keys(batch_rows=30))).to_pylist()[-1] == "k199"
+
+
+def _noise(count: int) -> pa.Array:
+    return pa.array([bytes((i * j * 37 + j) % 251 for j in range(2_000)) for i in range(count)])
+
+
+def test_a_file_without_rows_has_its_schema_and_footer() -> None:
+    reader = OrcReader(_written([]))
+    assert (reader.num_rows, list(reader.iter_tables())) == (0, [])
+    assert reader.schema.equals(with_meta(_DATA))
+    assert reader.footer.min_key is None
+    assert reader.footer.bloom_text is not None
+
+
+def test_without_meta_columns_there_is_only_the_schema_in_the_footer() -> None:
+    sink = pa.BufferOutputStream()
+    avro = arrow_to_avro(_DATA, "t")
+    with OrcWriter(sink, _DATA, avro, OrcWriteOptions(), None) as writer:
+        writer.write(_rows(0, 3).select(_DATA.names))
+    assert OrcReader(sink.getvalue()).footer.orc_entries() == {"orc.avro.schema": dumps(avro)}
+
+
+def test_the_size_is_guessed_while_writing_and_known_at_the_end() -> None:
+    sink = pa.BufferOutputStream()
+    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
+    writer = OrcWriter(sink, with_meta(_DATA), avro, OrcWriteOptions(), None)
+    writer.write(_rows(0, 20_000))
+    assert writer.held_bytes > 0
+    writer.flush()
+    assert writer.held_bytes == 0
+    guess = writer.estimated_size
+    with pytest.raises(InvariantError):
+        _ = writer.bytes_written
+    writer.close()
+    assert writer.bytes_written == sink.getvalue().size == writer.estimated_size
+    assert guess < 2 * writer.bytes_written
+
+
+def test_an_abandoned_file_is_no_orc_file(tmp_path: Path) -> None:
+    path = tmp_path / "f.orc"
+    sink = pa.OSFile(str(path), "wb")
+    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
+    empty = _rows(0, 10).set_column(2, "_hoodie_record_key", pa.array([""] * 10))
+    writer = OrcWriter(sink, with_meta(_DATA), avro, OrcWriteOptions(), _SMALL_BLOOM)
+    with pytest.raises(RecordKeyError), writer:  # noqa: PT012 - the context is what is tested
+        writer.write(_rows(0, 10))
+        writer.write(empty)
+    del writer
+    with pytest.raises(CorruptTableError, match="is no ORC file"):
+        OrcReader(pa.OSFile(str(path), "rb"), name=str(path))
+
+
+@pytest.mark.parametrize("kept", [0, 2, 15, 0.5, -1])
+def test_a_truncated_file_is_named(kept: float) -> None:
+    content = _written([_rows(0, 100)]).to_pybytes()
+    end = int(len(content) * kept) if isinstance(kept, float) else kept
+    with pytest.raises(CorruptTableError, match=r"p/f\.orc is no ORC file"):
+        OrcReader(pa.py_buffer(content[:end]), name="p/f.orc")
+
+
+def test_damaged_rows_are_named() -> None:
+    content = bytearray(_written([_every_type(400)], _EVERY_TYPE, codec="zlib").to_pybytes())
+    content[100:4000] = b"\x07" * 3900
+    reader = OrcReader(pa.py_buffer(bytes(content)), name="p/f.orc")
+    with pytest.raises(CorruptTableError, match=r"p/f\.orc is not a whole ORC file"):
+        list(reader.iter_tables())
+
+
+@pytest.mark.parametrize("year", [1600, 9999])
+def test_an_instant_that_could_not_be_read_back_is_refused(year: int) -> None:
+    schema = pa.schema([("id", pa.string()), ("at", pa.list_(pa.timestamp("us", "UTC")))])
+    far = pa.array([[dt.datetime(year, 12, 31, tzinfo=UTC)]], schema.field("at").type)
+    rows = _rows(0, 1).drop_columns(["n"]).append_column("at", far)
+    with pytest.raises(SchemaError, match="column at has timestamps between"):
+        _written([rows], schema)
+
+
+def test_a_fraction_of_a_second_before_1970_is_refused() -> None:
+    """Arrow would write negative nanoseconds, at which Java's readers fail."""
+    schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC"))])
+    whole = dt.datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
+    for fraction, fails in ((0, False), (1, True)):
+        at = pa.array([whole.replace(microsecond=fraction)], schema.field("at").type)
+        rows = _rows(0, 1).drop_columns(["n"]).append_column("at", at)
+        if fails:
+            with pytest.raises(SchemaError, match="column at has 1 timestamps before 1970"):
+                _written([rows], schema)
+        else:
+            _written([rows], schema)
+
+
+def test_an_instant_of_others_that_cannot_be_read_is_named() -> None:
+    sink = pa.BufferOutputStream()
+    far = pa.array([dt.datetime(9999, 12, 31)], pa.timestamp("us"))  # noqa: DTZ001
+    orc.write_table(pa.table({"at": far}), sink)
+    reader = OrcReader(sink.getvalue(), name="p/f.orc")
+    with pytest.raises(UnsupportedError, match=r"p/f\.orc has a timestamp before 1677 or after"):
+        list(reader.iter_tables())
+
+
+def test_timestamps_of_a_file_without_a_schema_of_hudi_are_instants() -> None:
+    sink = pa.BufferOutputStream()
+    local = pa.array([dt.datetime(2026, 1, 2, 3, 4, 5, 6)], pa.timestamp("us"))  # noqa: DTZ001
+    orc.write_table(pa.table({"at": local, "z": local.cast(pa.timestamp("us", "UTC"))}), sink)
+    table = _read(sink.getvalue())
+    assert [field.type for field in table.schema] == [pa.timestamp("us", "UTC")] * 2
+    assert table["at"].to_pylist() == [dt.datetime(2026, 1, 2, 3, 4, 5, 6, UTC)]
+
+
+def test_instants_are_read_in_the_zone_of_their_writer() -> None:
+    schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC"))])
+    noon = dt.datetime(2026, 7, 1, 12, 0, 0, 5, UTC)
+    rows = _rows(0, 2).drop_columns(["n"]).append_column("at", pa.array([noon, None]))
+    content = _written([rows], schema, codec="none").to_pybytes()
+    assert content.count(b"GMT") == 1
+    in_arizona = pa.py_buffer(content.replace(b"GMT", b"MST"))
+    assert _read(in_arizona)["at"].to_pylist() == [noon + dt.timedelta(hours=7), None]
+
+
+def test_rows_of_other_columns_are_a_mistake_of_ours() -> None:
+    with pytest.raises(InvariantError, match="were given to a base file"):
+        _written([_rows(0, 1).drop_columns(["n"])])

@@ -1,0 +1,117 @@
+"""Stored rows beside log records."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
+from pyhudi.config.options.merging import MergeMode
+from pyhudi.logfile.deletes.blocks import OrderingKind
+from pyhudi.logfile.merge.records import merge_log_records
+from pyhudi.logfile.merge.rows import merged_rows
+from pyhudi.merge.rule import MergeRule
+from tests.support.log_files import deletes
+
+SCHEMA = pa.schema([("key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
+EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
+COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
+PARTIAL = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
+STORED = [("a", 5, "1"), ("b", 5, "1"), ("c", 5, "1"), ("d", 5, None)]
+
+
+def table(*rows: tuple) -> pa.Table:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def keys_of(rows: pa.Table) -> pa.ChunkedArray:
+    return rows.column("key")
+
+
+def merged(rule: MergeRule, *parts, stored=STORED) -> list[str]:
+    """The rows of a slice as ``a 5 1``, whose stored rows come two at a time.
+
+    Whether the log records are in memory or on disk.
+    """
+    found = []
+    for memory in (DEFAULT_MEMORY, MergeMemory(limit_bytes=0)):
+        records = merge_log_records(parts, SCHEMA, keys_of, rule, memory)
+        batches = [table(*stored[at : at + 2]) for at in range(0, len(stored), 2)]
+        rows = pa.concat_tables(merged_rows(batches, records, keys_of, rule))
+        assert rows.schema == SCHEMA
+        found.append(sorted(f"{row['key']} {row['ts']} {row['name']}" for row in rows.to_pylist()))
+    assert found[0] == found[1]
+    return found[0]
+
+
+def test_without_records_rows_stay_as_they_are() -> None:
+    assert merged(EVENT_TIME) == ["a 5 1", "b 5 1", "c 5 1", "d 5 None"]
+
+
+def test_by_event_time_newer_rows_replace_older_ones_and_new_ones_are_added() -> None:
+    found = merged(EVENT_TIME, table(("a", 5, "2"), ("b", 4, "2"), ("x", 0, "2")))
+    assert found == ["a 5 2", "b 5 1", "c 5 1", "d 5 None", "x 0 2"]
+
+
+def test_by_commit_time_all_rows_do() -> None:
+    found = merged(COMMIT_TIME, table(("a", 5, "2"), ("b", 4, "2"), ("x", 0, "2")))
+    assert found == ["a 5 2", "b 4 2", "c 5 1", "d 5 None", "x 0 2"]
+
+
+def test_deletes_are_weighed_against_stored_rows_unless_they_are_final() -> None:
+    weighed = deletes(("a", OrderingKind.LONG, 4), ("b", OrderingKind.LONG, 5))
+    final = deletes(("c", OrderingKind.INT, 0), ("x", OrderingKind.INT, 0))
+    assert merged(EVENT_TIME, weighed, final) == ["a 5 1", "d 5 None"]
+    assert merged(COMMIT_TIME, weighed, final) == ["d 5 None"]
+
+
+def test_partial_updates_are_filled_from_stored_rows() -> None:
+    found = merged(PARTIAL, table(("a", 6, None), ("d", 4, "2"), ("x", 1, None)))
+    assert found == ["a 6 1", "b 5 1", "c 5 1", "d 5 2", "x 1 None"]
+
+
+def test_every_stored_row_of_a_key_is_changed() -> None:
+    twice = [("a", 1, "1"), ("a", 9, "1"), ("b", 1, "1"), ("b", 2, "1")]
+    final = deletes(("b", OrderingKind.INT, 0))
+    assert merged(EVENT_TIME, table(("a", 5, "2")), final, stored=twice) == ["a 5 2", "a 9 1"]
+
+
+def test_rows_that_delete_take_their_key_with_them() -> None:
+    schema = SCHEMA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
+    rows = table(("a", 6, "2"), ("b", 4, "2"), ("x", 1, "2"))
+    rows = rows.append_column("_hoodie_is_deleted", pa.array([True, True, True]))
+    records = merge_log_records([rows], schema, keys_of, EVENT_TIME)
+    stored = table(*STORED).append_column("_hoodie_is_deleted", pa.array([None] * 4, pa.bool_()))
+    found = pa.concat_tables(merged_rows([stored], records, keys_of, EVENT_TIME))
+    assert sorted(found.column("key").to_pylist()) == ["b", "c", "d"]
+
+
+class Adds:
+    """Adds the ordering values; a sum over 10 deletes."""
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
+        sums = [
+            before + after
+            for before, after in zip(
+                older.column("ts").to_pylist(), newer.column("ts").to_pylist(), strict=True
+            )
+        ]
+        gone = pa.array([each > 10 for each in sums])
+        place = newer.schema.get_field_index("_hoodie_is_deleted")
+        answered = newer.set_column(place, "_hoodie_is_deleted", gone)
+        return answered.set_column(answered.schema.get_field_index("ts"), "ts", pa.array(sums))
+
+
+def test_a_merger_in_python_is_asked_about_stored_rows() -> None:
+    rule = MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:Adds")
+    found = merged(rule, table(("a", 4, "2"), ("b", 6, "2"), ("x", 20, "2")), table(("a", 1, "3")))
+    assert found == ["a 10 3", "c 5 1", "d 5 None", "x 20 2"]
+
+
+@pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL])
+def test_a_slice_without_stored_rows_has_its_log_rows(rule: MergeRule) -> None:
+    records = merge_log_records([table(("a", 1, "2"))], SCHEMA, keys_of, rule)
+    (found,) = merged_rows([], records, keys_of, rule)
+    assert found.to_pylist() == [{"key": "a", "ts": 1, "name": "2"}]

@@ -1,0 +1,193 @@
+"""What a write leaves in the log of a file group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from pyhudi.config.options.logs import LogConfig, LogDataFormat
+from pyhudi.filegroup.slices import AppendTarget
+from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.framing import BlockKind
+from pyhudi.logfile.reader import Block, iter_blocks
+from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.transaction.markers import MarkerType, read_markers
+from pyhudi.write.files import append
+from pyhudi.write.files.append import append_rows
+from tests.support.memory import MemoryStorage
+from tests.support.plain_write import COMMIT_TIME, incoming, job_on, task
+
+AT = "20260102000000000"
+PLACE = AppendTarget(
+    partition="p",
+    file_id="f-0",
+    base_instant="20260101000000000",
+    next_version=3,
+    base_file="f-0_0-1-2_20260101000000000.parquet",
+    log_files=(".f-0_20260101000000000.log.2_0-5-6",),
+)
+NAME = ".f-0_20260101000000000.log.{}_0-1-0"
+
+
+def batch(count: int, value: str = "v") -> pa.Table:
+    return incoming({f"k{number:05d}": (number, value) for number in range(count)})
+
+
+def marked(*rows: tuple[str, int, bool]) -> pa.Table:
+    keys, times, gone = zip(*rows, strict=True)
+    found = incoming({key: (ts, "v") for key, ts in zip(keys, times, strict=True)})
+    return found.append_column("_hoodie_is_deleted", pa.array(gone))
+
+
+def blocks_in(storage: MemoryStorage, path: str) -> list[tuple[Block, bytes]]:
+    source = pa.BufferReader(storage.files[path])
+    return [(block, block.read(source)) for block in iter_blocks(source, path)]
+
+
+def rows_in(storage: MemoryStorage, path: str) -> list[dict]:
+    source = pa.BufferReader(storage.files[path])
+    found = []
+    for block in iter_blocks(source, path):
+        if block.kind is not BlockKind.DELETE:
+            for rows in iter_rows(block, source):
+                found.extend(rows.to_pylist())
+    return found
+
+
+@pytest.mark.parametrize("kind", list(LogDataFormat))
+def test_rows_lie_in_the_next_log_file_with_their_meta_columns(kind: LogDataFormat) -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, logs=LogConfig(data_format=kind))
+    (stat,) = append_rows(job, task(), PLACE, batch(3))
+    assert stat.path == f"p/{NAME.format(3)}"
+    found = rows_in(storage, stat.path)
+    assert [(row["id"], row["ts"], row["value"]) for row in found] == [
+        ("k00000", 0, "v"),
+        ("k00001", 1, "v"),
+        ("k00002", 2, "v"),
+    ]
+    assert [row["_hoodie_commit_seqno"] for row in found] == [f"{AT}_0_{n}" for n in range(3)]
+    assert {
+        (row["_hoodie_commit_time"], row["_hoodie_partition_path"], row["_hoodie_file_name"])
+        for row in found
+    } == {(AT, "p", "f-0")}
+
+
+def test_statistics_say_what_was_appended_and_to_what() -> None:
+    storage = MemoryStorage()
+    (stat,) = append_rows(job_on(storage, AT), task(), PLACE, batch(3))
+    size = len(storage.files[stat.path or ""])
+    assert (stat.num_writes, stat.num_update_writes, stat.num_inserts, stat.num_deletes) == (
+        3,
+        3,
+        0,
+        0,
+    )
+    assert (stat.file_size_bytes, stat.total_write_bytes) == (size, size)
+    assert (stat.prev_commit, stat.base_file, stat.log_version) == (
+        PLACE.base_instant,
+        PLACE.base_file,
+        3,
+    )
+    assert stat.log_files == (*PLACE.log_files, NAME.format(3))
+    assert stat.to_json()["logFiles"] == list(stat.log_files)
+
+
+def test_each_log_file_is_marked_before_it_is_made() -> None:
+    storage = MemoryStorage()
+    append_rows(job_on(storage, AT), task(), PLACE, batch(1))
+    (marker,) = read_markers(storage, AT)
+    assert (marker.path, marker.kind) == (f"p/{NAME.format(3)}", MarkerType.APPEND)
+
+
+def test_blocks_end_at_their_size_and_deletes_come_last() -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, logs=LogConfig(block_size=2_000))
+    rows = marked(*((f"k{number:03d}", number, number % 10 == 0) for number in range(100)))
+    (stat,) = append_rows(job, task(), PLACE, rows)
+    found = blocks_in(storage, stat.path or "")
+    kinds = [block.kind for block, _ in found]
+    assert kinds == [BlockKind.AVRO] * (len(kinds) - 1) + [BlockKind.DELETE]
+    sizes = [len(content) for block, content in found if block.kind is BlockKind.AVRO]
+    assert len(sizes) > 3
+    assert all(1_500 < size < 2_500 for size in sizes[:-1])
+    assert {block.instant for block, _ in found} == {AT}
+    assert (stat.num_writes, stat.num_deletes) == (90, 10)
+
+
+def test_rows_are_numbered_on_from_chunk_to_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(append, "_CHUNK_ROWS", 2)
+    storage = MemoryStorage()
+    (stat,) = append_rows(job_on(storage, AT), task(), PLACE, batch(5))
+    found = rows_in(storage, stat.path or "")
+    assert [row["_hoodie_commit_seqno"] for row in found] == [f"{AT}_0_{n}" for n in range(5)]
+
+
+def test_blocks_get_fewer_rows_when_rows_get_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(append, "_CHUNK_ROWS", 10)
+    storage, size = MemoryStorage(), 20_000
+    job = job_on(storage, AT, logs=LogConfig(block_size=size))
+    rows = incoming({f"k{n:05d}": (n, "v" * (1 if n < 100 else 1_000)) for n in range(400)})
+    (stat,) = append_rows(job, task(), PLACE, rows)
+    sizes = [len(content) for _, content in blocks_in(storage, stat.path or "")]
+    # The average follows within some chunks; by the first rows alone a block would take 180 KB.
+    assert max(sizes) < 4 * size
+    assert max(sizes[3:]) < 1.5 * size
+
+
+def test_a_log_file_that_is_full_is_followed_by_another() -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, logs=LogConfig(block_size=1_000, file_size=3_000))
+    stats = append_rows(job, task(), PLACE, batch(200))
+    assert [stat.log_version for stat in stats] == list(range(3, 3 + len(stats)))
+    assert len(stats) > 2
+    assert sum(stat.num_writes for stat in stats) == 200
+    assert all(stat.file_size_bytes > 3_000 for stat in stats[:-1])
+    assert [row["id"] for stat in stats for row in rows_in(storage, stat.path or "")] == [
+        f"k{number:05d}" for number in range(200)
+    ]
+    assert stats[-1].log_files == (
+        *PLACE.log_files,
+        *(NAME.format(stat.log_version) for stat in stats),
+    )
+
+
+@pytest.mark.parametrize("by_time", [True, False])
+def test_deletes_keep_their_ordering_values_where_the_rule_compares_them(by_time: bool) -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT)
+    if not by_time:
+        job = replace(job, rule=COMMIT_TIME)
+    (stat,) = append_rows(job, task(), PLACE, marked(("a", 7, True), ("b", 8, True)))
+    source = pa.BufferReader(storage.files[stat.path or ""])
+    (block,) = iter_blocks(source, "log")
+    deletes = read_deletes(block, source)
+    assert deletes.keys.to_pylist() == ["a", "b"]
+    assert deletes.partitions.to_pylist() == ["p", "p"]
+    (values,) = deletes.orderings.values()
+    assert values.to_pylist() == ([7, 8] if by_time else [0, 0])
+
+
+def test_keys_that_leave_and_deleted_keys_go_whatever_is_stored() -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, is_deleting=True)
+    gone = pa.table({RECORD_KEY: pa.array(["a", "b"])})
+    (stat,) = append_rows(job, task(), PLACE, gone, leaving=pa.array(["z"]))
+    source = pa.BufferReader(storage.files[stat.path or ""])
+    (block,) = iter_blocks(source, "log")
+    deletes = read_deletes(block, source)
+    assert deletes.keys.to_pylist() == ["z", "a", "b"]
+    assert {kind: values.to_pylist() for kind, values in deletes.orderings.items()} == {2: [0] * 3}
+    assert stat.num_deletes == 3
+
+
+def test_a_write_that_fails_midway_leaves_no_log_file() -> None:
+    storage = MemoryStorage()
+    schema = {"type": "record", "name": "r", "fields": [{"name": "value", "type": "long"}]}
+    job = job_on(storage, AT, avro_schema=schema, logs=LogConfig(block_size=1))
+    bad = batch(3).set_column(3, "value", pa.array(["x", None, "y"]))
+    with pytest.raises(Exception, match="value"):
+        append_rows(job, task(), PLACE, bad)
+    assert [path for path in storage.files if ".log." in path and ".temp" not in path] == []

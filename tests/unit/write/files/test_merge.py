@@ -1,0 +1,233 @@
+"""The next version of a file, held against a plain statement of what it must hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyhudi.basefile.parquet import ParquetReader
+from pyhudi.errors import CorruptTableError
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.keys import key_positions as key_places
+from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
+from pyhudi.write.files import merge
+from pyhudi.write.files.create import create_files
+from pyhudi.write.files.merge import merge_file
+from tests.support.memory import MemoryStorage
+from tests.support.plain_write import COMMIT_TIME, DATA, EVENT_TIME, job_on, task
+
+OLD_INSTANT, NEW_INSTANT = "20260101000000000", "20260102000000000"
+MARKED = DATA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
+
+
+class Row(NamedTuple):
+    """One row; ``gone`` marks it deleted."""
+
+    key: str
+    ts: int
+    value: str
+    gone: bool | None = None
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "BATCH_ROWS", 3)
+    monkeypatch.setattr(key_places, "MANY_KEYS", 3)
+
+
+def table_of(rows: list[Row]) -> pa.Table:
+    keys = pa.array([row.key for row in rows], pa.string())
+    columns = [
+        keys,
+        keys,
+        pa.array([row.ts for row in rows], pa.int64()),
+        pa.array([row.value for row in rows], pa.string()),
+        pa.array([row.gone for row in rows], pa.bool_()),
+    ]
+    return pa.Table.from_arrays(columns, names=[RECORD_KEY, *MARKED.names])
+
+
+def settings_of(**more: object) -> dict[str, object]:
+    return {
+        "schema": with_meta(MARKED),
+        "avro_schema": with_meta_avro(arrow_to_avro(MARKED, "plain")),
+        **more,
+    }
+
+
+def written(storage: MemoryStorage, rows: list[Row]) -> BaseFile:
+    job = job_on(storage, OLD_INSTANT, **settings_of(combine_batch=False))
+    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=table_of(rows))
+    return base_of(stat.path or "", OLD_INSTANT, stat.file_size_bytes)
+
+
+def base_of(path: str, instant: str, size: int) -> BaseFile:
+    return BaseFile(
+        path=path,
+        partition="p",
+        file_id="f-0",
+        write_token="0-1-0",
+        instant=instant,
+        size_bytes=size,
+    )
+
+
+def rows_in(storage: MemoryStorage, path: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = pq.read_table(pa.BufferReader(storage.files[path])).to_pylist()
+    return found
+
+
+def survivors(batch: list[Row], *, by_time: bool) -> dict[str, Row]:
+    best: dict[str, Row] = {}
+    for row in batch:
+        if row.key not in best or not by_time or row.ts >= best[row.key].ts:
+            best.pop(row.key, None)
+            best[row.key] = row
+    return best
+
+
+KEYS = st.sampled_from("abcdefghij")
+OLD_ROWS = st.lists(
+    st.builds(Row, KEYS, st.integers(0, 3), st.just("old"), st.none()),
+    min_size=1,
+    max_size=10,
+    unique_by=lambda row: row.key,
+)
+FLAGS = st.sampled_from([None, False, True])
+BATCH = st.lists(st.builds(Row, KEYS, st.integers(0, 3), st.text(max_size=2), FLAGS), min_size=1)
+
+
+@settings(max_examples=60)
+@given(OLD_ROWS, BATCH, st.booleans(), st.booleans())
+def test_a_merge_agrees_with_a_plain_statement_of_the_rules(old, batch, by_time, combines):
+    storage = MemoryStorage()
+    base = written(storage, old)
+    asked = {"rule": EVENT_TIME if by_time else COMMIT_TIME, "combine_batch": combines}
+    job = job_on(storage, NEW_INSTANT, **settings_of(**asked))
+    stat = merge_file(job, task(), base, table_of(batch))
+
+    stored = {row.key: row for row in old}
+    counts = {"updated": 0, "inserted": 0, "deleted": 0}
+    expected = dict(stored)
+    for key, row in survivors(batch, by_time=by_time).items():
+        if key in stored and by_time and row.ts < stored[key].ts:
+            continue
+        is_known = key in stored
+        if row.gone:
+            counts["deleted"] += 1
+            expected.pop(key, None)
+        else:
+            counts["updated" if is_known else "inserted"] += 1
+            expected[key] = row
+    found = rows_in(storage, stat.path or "")
+    assert {row["id"]: (row["ts"], row["value"]) for row in found} == {
+        key: (row.ts, row.value) for key, row in expected.items()
+    }
+    assert len(found) == len(expected) == stat.num_writes
+    assert (stat.num_update_writes, stat.num_inserts, stat.num_deletes) == tuple(counts.values())
+    check_meta_columns(found, stored, expected, stat.path or "")
+
+
+def check_meta_columns(found, stored, expected, path: str) -> None:
+    for row in found:
+        is_kept = expected[row["id"]] is stored.get(row["id"])
+        assert row["_hoodie_commit_time"] == (OLD_INSTANT if is_kept else NEW_INSTANT)
+        assert row["_hoodie_commit_seqno"].startswith(row["_hoodie_commit_time"])
+        assert row["_hoodie_file_name"] == path.split("/")[-1]
+        assert (row["_hoodie_record_key"], row["_hoodie_partition_path"]) == (row["id"], "p")
+    numbers = [row["_hoodie_commit_seqno"] for row in found]
+    assert len(set(numbers)) == len(numbers)
+
+
+@settings(max_examples=30)
+@given(OLD_ROWS, st.lists(KEYS, min_size=1))
+def test_a_delete_takes_its_keys_and_nothing_else(old, keys):
+    storage = MemoryStorage()
+    base = written(storage, old)
+    job = job_on(storage, NEW_INSTANT, **settings_of(is_deleting=True))
+    stat = merge_file(job, task(), base, pa.table({RECORD_KEY: pa.array(keys)}))
+    kept = [row.key for row in old if row.key not in keys]
+    assert [row["id"] for row in rows_in(storage, stat.path or "")] == kept
+    assert stat.num_deletes == len(old) - len(kept)
+    assert (stat.num_inserts, stat.num_update_writes) == (0, 0)
+
+
+def test_old_rows_keep_their_order_and_new_ones_come_last():
+    storage = MemoryStorage()
+    base = written(storage, [Row(key, 1, "old") for key in "gfedcba"])
+    job = job_on(storage, NEW_INSTANT, **settings_of())
+    stat = merge_file(
+        job, task(), base, table_of([Row("z", 1, "n"), Row("f", 2, "n"), Row("y", 1, "n")])
+    )
+    found = [row["id"] for row in rows_in(storage, stat.path or "")]
+    # By batches of three: what is kept of it, then what is replaced in it.
+    assert found == ["g", "e", "f", "d", "c", "b", "a", "z", "y"]
+
+
+def test_an_insert_may_lie_beside_a_row_of_its_key():
+    storage = MemoryStorage()
+    base = written(storage, [Row("a", 1, "old")])
+    job = job_on(storage, NEW_INSTANT, **settings_of(is_concatenating=True, combine_batch=False))
+    stat = merge_file(job, task(), base, table_of([Row("a", 0, "1"), Row("a", 0, "2")]))
+    assert [row["value"] for row in rows_in(storage, stat.path or "")] == ["old", "1", "2"]
+    assert (stat.num_inserts, stat.num_update_writes) == (2, 0)
+
+
+def test_the_statistics_and_the_footer_are_those_of_the_file():
+    storage = MemoryStorage()
+    base = written(storage, [Row("b", 1, "old"), Row("c", 1, "old")])
+    job = job_on(storage, NEW_INSTANT, **settings_of())
+    stat = merge_file(job, task(4), base, table_of([Row("a", 1, "n"), Row("c", 2, "n")]))
+    assert stat.path == f"p/f-0_4-1-0_{NEW_INSTANT}.parquet"
+    assert (stat.prev_commit, stat.file_id, stat.partition_path) == (OLD_INSTANT, "f-0", "p")
+    assert stat.file_size_bytes == len(storage.files[stat.path]) == stat.total_write_bytes
+    footer = ParquetReader(storage.open_input(stat.path)).footer
+    assert (footer.min_key, footer.max_key) == ("a", "c")
+    bloom = footer.bloom_filter()
+    assert bloom is not None
+    assert bloom.contains(pa.array(["a", "b", "c", "nothing"])).to_pylist() == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert f".hoodie/.temp/{NEW_INSTANT}/{stat.path}.marker.MERGE" in storage.files
+
+
+def test_a_file_that_cannot_be_read_is_named_and_nothing_is_left():
+    storage = MemoryStorage()
+    base = written(storage, [Row("a", 1, "old")])
+    storage.put(base.path, b"no parquet file")
+    job = job_on(storage, NEW_INSTANT, **settings_of())
+    with pytest.raises(CorruptTableError, match=base.path):
+        merge_file(job, task(), base, table_of([Row("a", 2, "n")]))
+    assert [path for path in storage.files if NEW_INSTANT in path] == []
+
+
+def test_rows_of_an_older_schema_get_nulls_for_what_they_lack():
+    storage = MemoryStorage()
+    job = job_on(storage, OLD_INSTANT)
+    narrow = table_of([Row("a", 1, "old"), Row("b", 1, "old")]).drop_columns(["_hoodie_is_deleted"])
+    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=narrow)
+    base = base_of(stat.path or "", OLD_INSTANT, stat.file_size_bytes)
+    job = job_on(storage, NEW_INSTANT, **settings_of())
+    merged = merge_file(job, task(), base, table_of([Row("a", 2, "new", False)]))
+    found = rows_in(storage, merged.path or "")
+    assert [(row["id"], row["_hoodie_is_deleted"]) for row in found] == [("b", None), ("a", False)]
+
+
+def test_rows_that_leave_are_counted_as_deleted():
+    storage = MemoryStorage()
+    base = written(storage, [Row(key, 0, "old", None) for key in "abc"])
+    job = job_on(storage, NEW_INSTANT, **settings_of())
+    leaving = pa.array(["a", "c", "elsewhere"])
+    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), leaving)
+    found = {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")}
+    assert found == {"b": "new"}
+    assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)

@@ -1,0 +1,61 @@
+"""Which partitions and file groups an overwrite hides."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyhudi.config.options.operations import Operation
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.write.plan.replacing import matching_partitions, replaced_file_ids, replaced_partitions
+
+EXISTING = ("2024/01", "2024/02", "2025/01", "a.b", "a*b", "axb", "")
+
+
+@pytest.mark.parametrize(
+    ("patterns", "wanted"),
+    [
+        (["2024/01"], ["2024/01"]),
+        (["2024/*"], ["2024/01", "2024/02"]),
+        (["*/01"], ["2024/01", "2025/01"]),
+        (["2024%2A"], ["2024/01", "2024/02"]),
+        (["a.b"], ["a.b"]),
+        (["a*b"], ["a*b", "a.b", "axb"]),
+        (["*"], sorted(EXISTING)),
+        (["*a%2Ab"], []),
+        (["2024", "202?/01", "nowhere"], []),
+        (["2024/02", "2024*"], ["2024/01", "2024/02"]),
+        ([""], [""]),
+        ([], []),
+    ],
+)
+def test_a_star_stands_for_any_characters_and_nothing_else_does(
+    patterns: list[str], wanted: list[str]
+) -> None:
+    assert list(matching_partitions(patterns, EXISTING)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("effect", "static", "wanted"),
+    [
+        (Operation.INSERT_OVERWRITE, (), ("b",)),
+        (Operation.INSERT_OVERWRITE, ("s",), ("s",)),
+        (Operation.INSERT_OVERWRITE_TABLE, ("s",), ("b", "e")),
+        (Operation.DELETE_PARTITION, ("s",), ("b",)),
+    ],
+)
+def test_each_operation_replaces_its_own_partitions(
+    effect: Operation, static: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    found = replaced_partitions(effect, batch=("b",), static=static, existing=("b", "e"))
+    assert found == wanted
+
+
+def test_every_file_group_of_a_partition_is_replaced() -> None:
+    files = [
+        BaseFile.of(partition, f"{group}_0-0-0_20260101000000000.parquet", 1)
+        for partition, group in (("p", "g2-0"), ("p", "g1-0"), ("q", "g3-0"))
+    ]
+    assert replaced_file_ids(["p", "new", "p"], filter(None, files)) == {
+        "new": (),
+        "p": ("g1-0", "g2-0"),
+    }
