@@ -59,6 +59,11 @@ class LogFileName:
         return self.base_instant, self.version, self.write_token, self.is_cdc
 
 
+def data_path(partition: str, name: object) -> str:
+    """The path of a data file, relative to the table; the partition is ``""`` without any."""
+    return f"{partition}/{name}" if partition else str(name)
+
+
 def hash_bucket_of(file_id: str) -> int | None:
     """The bucket of a file group in a table with the BUCKET index; None for any other file id.
 

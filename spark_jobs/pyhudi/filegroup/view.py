@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, LogFile
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, GroupId, LogFile
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
-
-GroupId = tuple[str, str]
-"""Partition path and file id."""
 
 
 def file_groups(

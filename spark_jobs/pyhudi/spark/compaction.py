@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import INLINE
@@ -21,7 +21,7 @@ from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest, JobResult, Status
-from pyhudi.services.compaction import CompactionWork
+from pyhudi.services.compaction import CompactionWork, find_planned_instant
 from pyhudi.services.compaction_job import (
     check_compactable,
     compaction_job,
@@ -30,7 +30,7 @@ from pyhudi.services.compaction_job import (
 )
 from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
 from pyhudi.services.compaction_plan import is_due
-from pyhudi.services.rollback import writer_of
+from pyhudi.services.recovery import writer_of
 from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
 from pyhudi.spark.batch.pieces import this_task
 from pyhudi.spark.failures import explained
@@ -43,10 +43,9 @@ from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
-from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Instant
-from pyhudi.transaction.transaction import Writer
+from pyhudi.transaction.exclusion import Writer
 from pyhudi.write.encoding import full_file_bytes
 from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sharing import share_tasks
@@ -197,8 +196,7 @@ class _Service:
 
     def schedule_and_execute(self) -> JobResult:
         key, table = self.extra.get(STAMP), self._open()
-        version = table.config.version
-        landed = None if not key else find_committed(table.storage, version, table.timeline, key)
+        landed = None if not key else find_committed(table.active, table.timeline, key)
         if landed is not None:
             return self._result("already_committed", landed.instant, landed.stats)
         planned = self.schedule()
@@ -219,13 +217,12 @@ class _Service:
         table = self._open()
         if instant is None:
             return self._result("nothing_to_do", None)
-        found = self.kind.find(table.timeline, instant)
+        found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
             return self._result("already_committed", instant, self._stats_at(table, found))
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
-        run = self.kind.run(self._writer(table), instant)
-        with run as work:
+        with self.kind.run(self._writer(table), instant) as work:
             merge = compaction_merge(work.table, instant, self.config)
             job = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
@@ -236,7 +233,7 @@ class _Service:
                 extra = {**self.extra, METRICS: json.dumps(self.watch.stages())}
                 name = self.kind.commit_name
                 metadata = compaction_metadata(work.table, stats, extra, name)
-                run.complete(metadata.to_bytes(), paths)
+                work.run.complete(metadata, paths)
         return self._result("committed", instant, tuple(stats))
 
     def unschedule(self, instant: str) -> JobResult:
@@ -248,8 +245,7 @@ class _Service:
         return self.kind.oldest_pending(self._open().timeline)
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
-        data = active.read_state(table.storage, table.config.version, completed)
-        metadata = CommitMetadata.from_bytes(data, where=completed.time)
+        metadata = table.active.read_commit(completed)
         if metadata.operation_type not in ("UNKNOWN", self.kind.commit_name):
             raise RequestError(
                 f"instant {completed.time} is of the operation {metadata.operation_type} and not "
@@ -263,10 +259,10 @@ class _Service:
 
     def _planned_before(self, table: Table) -> str | None:
         """The plan that an earlier try of this request made."""
-        key, version = self.extra.get(STAMP), table.config.version
+        key = self.extra.get(STAMP)
         if not key:
             return None
-        return find_planned(table.storage, version, table.timeline, key, self.kind.action)
+        return find_planned(table.active, table.timeline, key, self.kind.action)
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, SystemClock(), self.config.heartbeat)
@@ -323,7 +319,7 @@ def _write(
     tasks = _tasks(work.slices, spark.sparkContext.defaultParallelism)
     if not tasks:
         return []
-    numbers, run = spark.range(0, len(tasks), 1, len(tasks)), work.run
+    numbers, run = spark.range(0, len(tasks), 1, len(tasks)), work.number
 
     def compact_one(number: int) -> Iterator[pa.RecordBatch]:
         task = replace(this_task(), stage_id=run)

@@ -9,8 +9,7 @@ from pyhudi.errors import ConflictError
 from pyhudi.jobs import JobResult
 from pyhudi.spark.work import Replaced, Work
 from pyhudi.table.table import Table
-from pyhudi.transaction.clustering import pending_clustering_groups
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.plan.replacing import matching_partitions, replaced_file_ids, replaced_partitions
 
 _log = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ def replaced_groups(work: Work, table: Table, batch: Sequence[str]) -> Replaced 
         existing=table.partitions(),
     )
     found = replaced_file_ids(partitions, table.latest_slices(partitions))
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    claimed = table.clustered_groups()
     blocked = sorted(claimed & {(path, group) for path, ids in found.items() for group in ids})
     if blocked:
         raise ConflictError(
@@ -46,14 +45,12 @@ def replaced_groups(work: Work, table: Table, batch: Sequence[str]) -> Replaced 
     return found
 
 
-def delete_partitions(
-    work: Work, asked: Sequence[str], transaction: Transaction, table: Table
-) -> JobResult:
+def delete_partitions(work: Work, asked: Sequence[str], run: InstantRun, table: Table) -> JobResult:
     """Hide every file group of the partitions that the paths and patterns mean."""
     partitions = matching_partitions(asked, table.partitions())
     if not partitions:
         _log.warning("%s has no partition %s", table.config.name, ", ".join(asked))
     replaced = replaced_groups(work, table, partitions)
     if not work.is_nothing((), replaced):
-        transaction.start(work.metadata({}).to_bytes())
-    return work.commit(transaction, (), replaced)
+        run.start(work.metadata({}))
+    return work.commit(run, (), replaced)

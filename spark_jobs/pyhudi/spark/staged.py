@@ -20,50 +20,47 @@ from pyhudi.spark.work import Work, note_files
 from pyhudi.spark.writing import write_buckets
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import new_file_id_prefix
-from pyhudi.transaction.clustering import pending_clustering_groups
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
 from pyhudi.write.plan.hash_buckets import assign_hash_buckets
 from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
 
 
-def write_staged(
-    work: Work, staged: StagedBatch, transaction: Transaction, table: Table
-) -> JobResult:
+def write_staged(work: Work, staged: StagedBatch, run: InstantRun, table: Table) -> JobResult:
     """Find a file group for every row of the batch, write the files and commit."""
     replaced = replaced_groups(work, table, staged.partitions)
     with work.watch.stage("lookup") as noted:
-        places = _places(work, staged, transaction, table)
+        places = _places(work, staged, run, table)
         searched = sum(file.size_bytes for file in places.files)
         noted.moved(sum(places.tagged.updates().values()), searched)
     try:
         if work.config.stored_keys is StoredKeys.FAIL and places.tagged.updates():
-            transaction.withdraw()
+            run.withdraw()
             raise _stored_keys_found(places.tagged)
         profile = profile_of(work, staged, places)
         if profile.is_empty and work.is_nothing((), replaced):
-            transaction.withdraw()
+            run.withdraw()
             return work.nothing()
         plan = _plan(work, table, profile, places)
-        transaction.start(_intent(work, profile, places).to_bytes())
+        run.start(_intent(work, profile, places))
         stats: list[WriteStat] = []
         if plan.buckets:
             with work.watch.stage("write") as noted:
-                job = work.job(table, transaction.instant)
+                job = work.job(table, run.instant)
                 schema = work.target.keying.schema
                 stats = write_buckets(staged, places, plan, job=job, schema=schema)
                 note_files(noted, stats)
     finally:
         places.release()
-    return work.commit(transaction, stats, replaced)
+    return work.commit(run, stats, replaced)
 
 
-def _places(work: Work, staged: StagedBatch, transaction: Transaction, table: Table) -> Places:
+def _places(work: Work, staged: StagedBatch, run: InstantRun, table: Table) -> Places:
     try:
         return find_places(work, staged, table)
     except RequestError:
         # Nothing was written, so nothing is to be undone.
-        transaction.withdraw()
+        run.withdraw()
         raise
 
 
@@ -77,7 +74,7 @@ def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
 
 
 def _plan(work: Work, table: Table, profile: WorkloadProfile, places: Places) -> BucketPlan:
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    claimed = table.clustered_groups()
     blocked = sorted(claimed & profile.updates.keys())
     if blocked:
         raise ConflictError(

@@ -30,6 +30,7 @@ from pyhudi.schema.evolution.writer_schema import check_keys_keep, check_order_k
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.spark.batch.staging import Keying
 from pyhudi.spark.write_merge_rule import is_merging, write_merge_rule
+from pyhudi.table.create import why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -41,7 +42,6 @@ from pyhudi.table.keying import (
     without_columns,
     without_record_keys,
 )
-from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table, open_table
 
 # Operations to which rows only say where; their other columns do not matter.

@@ -24,7 +24,7 @@ from pyhudi.spark.replacing import delete_partitions, replaced_groups
 from pyhudi.spark.staged import write_staged
 from pyhudi.spark.work import Work, note_files, prepare
 from pyhudi.table.table import Table
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
 
 
 def write(
@@ -121,31 +121,31 @@ def _write(work: Work, rows: Rows | None) -> JobResult:
         staged.release()
 
 
-def _begin(work: Work, write_files: Callable[[Transaction, Table], JobResult]) -> JobResult:
+def _begin(work: Work, write_files: Callable[[InstantRun, Table], JobResult]) -> JobResult:
     """Begin the write, unless the table is no longer the one that the request was held against."""
-    with work.begin() as transaction:
+    with work.begin() as run:
         table = work.open()
         landed = work.landed_meanwhile(table)
         if landed is not None:
-            transaction.withdraw()
+            run.withdraw()
             return work.already(landed)
         if work.has_other_schema(table):
-            transaction.withdraw()
+            run.withdraw()
             raise ConflictError(
                 "another writer has changed the table's schema meanwhile; retry",
                 where=table.storage.uri,
             )
-        return write_files(transaction, table)
+        return write_files(run, table)
 
 
-def _write_streamed(work: Work, rows: Rows, transaction: Transaction, table: Table) -> JobResult:
-    transaction.start(b"")
+def _write_streamed(work: Work, rows: Rows, run: InstantRun, table: Table) -> JobResult:
+    run.start(None)
     with work.watch.stage("write") as noted:
-        job = work.job(table, transaction.instant)
+        job = work.job(table, run.instant)
         stats, failures = bulk_insert(
             rows, work.target.keying, work.config.bulk_insert, job, save_to=work.failed_storage()
         )
         note_files(noted, stats)
     work = work.with_failures(failures)
     written = sorted({stat.partition_path or "" for stat in stats})
-    return work.commit(transaction, stats, replaced_groups(work, table, written))
+    return work.commit(run, stats, replaced_groups(work, table, written))

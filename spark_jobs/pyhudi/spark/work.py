@@ -17,7 +17,7 @@ from pyhudi.actions.commit import (
     WriteStat,
     stats_by_partition,
 )
-from pyhudi.actions.replace import requested_replace
+from pyhudi.actions.replace import RequestedReplace
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.options.operations import Operation, StoredKeys
@@ -26,7 +26,7 @@ from pyhudi.config.write import WriteConfig
 from pyhudi.errors import AlreadyExistsError, ConflictError
 from pyhudi.jobs import JobResult, Status
 from pyhudi.schema.avro import dumps
-from pyhudi.services.rollback import recover, writer_of
+from pyhudi.services.recovery import begin_write
 from pyhudi.spark.batch.failed import Failures
 from pyhudi.spark.stopwatch import Stage, Stopwatch
 from pyhudi.spark.target import Target, resolve_target
@@ -38,11 +38,10 @@ from pyhudi.table.keying import without_record_keys
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, open_table
-from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.encoding import (
     bloom_parameters,
     file_encoding,
@@ -86,10 +85,10 @@ class Work:
         path = self.config.failures.path
         return None if path is None else open_storage(path, self.storage_options)
 
-    def begin(self) -> Transaction:
+    def begin(self) -> InstantRun:
         """Create the table if need be, and undo what dead writers left in it.
 
-        The transaction is to be entered yet.
+        The run is to be entered yet.
         """
         target = self.target
         if target.table is None:
@@ -97,12 +96,13 @@ class Work:
         table = self.open()
         if table.config.metadata_partitions:
             disable(table.storage, table.config)
-        writer = writer_of(table, SystemClock(), self.config.heartbeat)
-        recover(writer)
+        clock, heartbeat = SystemClock(), self.config.heartbeat
         if self.config.effect.replaces:
-            return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
+            action = Action.REPLACE_COMMIT
+            return begin_write(table, clock, heartbeat, action, RequestedReplace())
         is_delta = table.config.table_type is TableType.MERGE_ON_READ
-        return Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT)
+        action = Action.DELTA_COMMIT if is_delta else Action.COMMIT
+        return begin_write(table, clock, heartbeat, action)
 
     def _create(self) -> None:
         target = self.target
@@ -125,7 +125,7 @@ class Work:
         before = self.target.table
         known = set() if before is None else set(before.timeline.completed())
         fresh = Timeline.of(found for found in table.timeline.completed() if found not in known)
-        return find_committed(table.storage, table.config.version, fresh, key)
+        return find_committed(table.active, fresh, key)
 
     def has_other_schema(self, table: Table) -> bool:
         """Whether another writer has changed the schema since the target was settled by it.
@@ -195,7 +195,7 @@ class Work:
         return is_empty and not self.config.batch.allow_empty_commit
 
     def commit(
-        self, transaction: Transaction, stats: Sequence[WriteStat], replaced: Replaced | None
+        self, run: InstantRun, stats: Sequence[WriteStat], replaced: Replaced | None
     ) -> JobResult:
         """Commit what was written and what it replaces, or withdraw when that is nothing.
 
@@ -203,19 +203,21 @@ class Work:
         """
         if self.is_nothing(stats, replaced):
             # An empty source, or nothing but deletes of keys that are nowhere.
-            transaction.withdraw()
+            run.withdraw()
             return self.nothing()
         with self.watch.stage("commit"):
-            self.failures.save(transaction.instant)
+            self.failures.save(run.instant)
             stats = self.failures.on(stats)
-            metadata = self.metadata(stats_by_partition(stats))
-            body = metadata.to_bytes()
-            if replaced is not None:
-                body = ReplaceCommitMetadata(
-                    commit=metadata, partition_to_replaced_file_ids=replaced
-                ).to_bytes()
-            transaction.complete(body, frozenset(stat.path for stat in stats if stat.path))
-        return self.result("committed", transaction.instant, stats, replaced)
+            commit = self.metadata(stats_by_partition(stats))
+            files = frozenset(stat.path for stat in stats if stat.path)
+            if replaced is None:
+                run.complete(commit, files)
+            else:
+                metadata = ReplaceCommitMetadata(
+                    commit=commit, partition_to_replaced_file_ids=replaced
+                )
+                run.complete(metadata, files)
+        return self.result("committed", run.instant, stats, replaced)
 
     def already(self, landed: EarlierCommit) -> JobResult:
         """The result of a write that an earlier attempt of it has made."""
@@ -286,8 +288,7 @@ def prepare(
         extra[STAMP] = config.idempotency_key
         table = target.table
         if table is not None:
-            version = table.config.version
-            landed = find_committed(table.storage, version, table.timeline, config.idempotency_key)
+            landed = find_committed(table.active, table.timeline, config.idempotency_key)
     return Work(
         config=config,
         target=target,
@@ -301,8 +302,7 @@ def prepare(
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:
     completed = reversed(table.timeline.write_instants().completed().instants)
     for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
-        data = active.read_state(table.storage, table.config.version, instant)
-        found = CommitMetadata.from_bytes(data, where=instant.time).write_stats
+        found = table.active.read_commit(instant).write_stats
         # Records in log files are encoded otherwise.
         stats = [stat for stat in found if stat.log_files is None]
         yield CommitTotals(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileSlice, LogFile
-from pyhudi.filegroup.view import GroupId, append_targets, latest_base_files, latest_slices
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileSlice, GroupId, LogFile
+from pyhudi.filegroup.view import append_targets, latest_base_files, latest_slices
 from pyhudi.timeline.timeline import Timeline
 
 
@@ -14,12 +14,14 @@ from pyhudi.timeline.timeline import Timeline
 class TableFiles:
     """The files of all partitions or some, and what tells which of them count.
 
-    ``replaced`` has the instant that hid each file group that was replaced.
+    ``cdc_files`` hold change data, which is no row of the table. ``replaced`` has the instant that
+    hid each file group that was replaced.
     """
 
     timeline: Timeline
     base_files: tuple[BaseFile, ...]
     log_files: tuple[LogFile, ...]
+    cdc_files: tuple[LogFile, ...]
     replaced: Mapping[GroupId, str]
 
     def latest_base_files(self, as_of: str | None = None) -> tuple[BaseFile, ...]:

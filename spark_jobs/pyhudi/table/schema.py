@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyhudi.actions.commit import CommitMetadata
 from pyhudi.basefile.open import open_base_file
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import SchemaError
@@ -15,7 +14,7 @@ from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import without_meta, without_meta_avro
 from pyhudi.storage.storage import Storage
-from pyhudi.timeline import active
+from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.timeline import Timeline
 
 # Services that rewrite rows keep the schema they found, which may be older than the table's.
@@ -25,7 +24,7 @@ LatestFiles = Callable[[], Iterable[BaseFile]]
 
 
 def resolve_schema(
-    storage: Storage, config: TableConfig, timeline: Timeline, latest_files: LatestFiles
+    active: ActiveTimeline, config: TableConfig, timeline: Timeline, latest_files: LatestFiles
 ) -> AvroSchema | None:
     """The Avro schema of the table's own columns; None for a table that has none yet.
 
@@ -38,9 +37,9 @@ def resolve_schema(
     Source: TableSchemaResolver, WriteOperationType.canUpdateSchema, Hudi 0.15.
     """
     found = (
-        _from_commits(storage, config, timeline)
+        _from_commits(active, timeline)
         or _from_text(config.create_schema)
-        or _from_footer(storage, config, latest_files)
+        or _from_footer(active.storage, config, latest_files)
     )
     if found is None or not config.drop_partition_columns:
         return found
@@ -68,10 +67,9 @@ def with_partition_columns(schema: AvroSchema, partition_fields: Iterable[str]) 
     return {**schema, "fields": [*schema["fields"], *added]}
 
 
-def _from_commits(storage: Storage, config: TableConfig, timeline: Timeline) -> AvroSchema | None:
+def _from_commits(active: ActiveTimeline, timeline: Timeline) -> AvroSchema | None:
     for instant in reversed(timeline.write_instants().completed().instants):
-        data = active.read_state(storage, config.version, instant)
-        metadata = CommitMetadata.from_bytes(data, where=f"{storage.uri} at {instant.time}")
+        metadata = active.read_commit(instant)
         if metadata.operation_type not in _KEEP_SCHEMA and metadata.schema_text:
             return without_meta_avro(avro.parse(metadata.schema_text))
     return None
