@@ -96,12 +96,10 @@ class FileGroup:
     file_id: str
     slices: tuple[FileSlice, ...]
 
-    def latest(self, as_of: str | None = None) -> FileSlice | None:
-        """The newest slice, or the newest at or before an instant."""
-        for candidate in self.slices:
-            if as_of is None or candidate.base_instant <= as_of:
-                return candidate
-        return None
+    @property
+    def id(self) -> GroupId:
+        """What the group is called."""
+        return self.partition, self.file_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

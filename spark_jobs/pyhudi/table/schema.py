@@ -20,16 +20,16 @@ from pyhudi.timeline.timeline import Timeline
 # Services that rewrite rows keep the schema they found, which may be older than the table's.
 _KEEP_SCHEMA = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
 
-LatestFiles = Callable[[], Iterable[BaseFile]]
+NewestFile = Callable[[], BaseFile | None]
 
 
 def resolve_schema(
-    active: ActiveTimeline, config: TableConfig, timeline: Timeline, latest_files: LatestFiles
+    active: ActiveTimeline, config: TableConfig, timeline: Timeline, newest_file: NewestFile
 ) -> AvroSchema | None:
     """The Avro schema of the table's own columns; None for a table that has none yet.
 
     The newest completed commit that says one decides, then the schema the table was made with,
-    then the footer of a base file, for which ``latest_files`` is asked only then. Partition columns
+    then the footer of ``newest_file``, which is asked for only then. Partition columns
     that lie in no file are strings at the end.
 
     Raises:
@@ -39,7 +39,7 @@ def resolve_schema(
     found = (
         _from_commits(active, timeline)
         or _from_text(config.create_schema)
-        or _from_footer(active.storage, config, latest_files)
+        or _from_footer(active.storage, config, newest_file)
     )
     if found is None or not config.drop_partition_columns:
         return found
@@ -80,9 +80,9 @@ def _from_text(text: str | None) -> AvroSchema | None:
 
 
 def _from_footer(
-    storage: Storage, config: TableConfig, latest_files: LatestFiles
+    storage: Storage, config: TableConfig, newest_file: NewestFile
 ) -> AvroSchema | None:
-    newest = max(latest_files(), key=lambda file: file.instant, default=None)
+    newest = newest_file()
     if newest is None:
         return None
     with storage.open_input(newest.path) as source:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pyhudi.config.table import TableConfig
 from pyhudi.filegroup.listing import StorageListing
+from pyhudi.filegroup.order import slice_order
 from pyhudi.filegroup.slices import BaseFile, FileSlice, GroupId
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
@@ -78,6 +79,7 @@ class Table:
         found = self.listing.files(partitions)
         return TableFiles(
             timeline=self.timeline,
+            order=slice_order(self.config.version),
             base_files=found.base_files,
             log_files=found.log_files,
             cdc_files=found.cdc_files,
@@ -119,7 +121,7 @@ class Table:
 
     def _resolve(self, timeline: Timeline, as_of: str | None) -> AvroSchema | None:
         return resolve_schema(
-            self.active, self.config, timeline, lambda: self.latest_base_files(as_of=as_of)
+            self.active, self.config, timeline, lambda: self.files().newest_base_file(as_of)
         )
 
     def _replaced(self) -> dict[GroupId, str]:
