@@ -102,8 +102,8 @@ class ActiveTimeline:
         """
         self._write(instant.in_state(State.INFLIGHT), plan)
 
-    def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> None:
-        """Complete an instant.
+    def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
+        """Complete an instant, and give it as it is then.
 
         Guarantees: its file appears whole or not at all, beside those of earlier states; of several
             writers one succeeds. A call that failed after it had appeared has done its work.
@@ -123,6 +123,7 @@ class ActiveTimeline:
         except StorageError:
             if not self._says(completed, body):
                 raise
+        return completed
 
     def remove(self, instant: Instant) -> None:
         """Delete the file of an instant in its state; absent is fine."""

@@ -57,7 +57,8 @@ class InstantRun:
         self._writer, self._action, self._plan = writer, action, plan
         self._is_new = planned is None
         self._exclusion = exclusion or Alone()
-        self._is_begun = self._is_complete = False
+        self._is_begun = self._is_over = self.is_started = False
+        self._completed: Instant | None = None
         self.instant = planned or ""
 
     def __enter__(self) -> InstantRun:
@@ -78,11 +79,12 @@ class InstantRun:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         with self._held:
             # A planned instant is as it was until it starts.
-            if self._is_begun and not self._is_complete:
+            if self._is_begun and not self._is_over:
                 self._undo()
 
     def start(self, plan: Metadata | None) -> None:
         """Make the instant inflight, with what it is about to do if that is known."""
+        self.is_started = True
         self._writer.active.start(self._pending, plan)
         self._is_begun = True
 
@@ -97,19 +99,24 @@ class InstantRun:
         self._exclusion.check_marked(writer, instant, marked)
         delete_strays(writer.storage, self.instant, marked, files)
         self._exclusion.check_held(writer, instant, files)
-        complete_instant(writer.active, instant, metadata, writer.clock)
-        self._is_complete = True
+        self._completed = complete_instant(writer.active, instant, metadata, writer.clock)
+        self._is_over = True
         try:
             delete_markers(writer.storage, self.instant)
         except HudiError as failure:
             _log.warning("the markers of %s stay behind: %s", self.instant, failure)
+
+    def completion_time(self) -> str | None:
+        """When the instant was completed, in digits; None when it was not."""
+        done = self._completed
+        return None if done is None else self._writer.active.completion_time(done)
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""
         for state in (State.INFLIGHT, State.REQUESTED):
             self._writer.active.remove(self._pending.in_state(state))
         delete_markers(self._writer.storage, self.instant)
-        self._is_complete = True
+        self._is_over = True
 
     @property
     def _pending(self) -> Instant:
@@ -156,7 +163,7 @@ class InstantRun:
 
 def complete_instant(
     active: ActiveTimeline, instant: Instant, metadata: Metadata | None, clock: Clock
-) -> None:
+) -> Instant:
     """Complete an instant whose files are final: it appears, and with it what was done.
 
     Raises:
@@ -164,7 +171,7 @@ def complete_instant(
     """
     # Whatever must know of the files before readers see them, as a metadata table must, is written
     # here: they are reconciled, and nobody else has begun.
-    active.complete(instant, metadata, clock)  # the commit point
+    return active.complete(instant, metadata, clock)  # the commit point
 
 
 def draw_instant(active: ActiveTimeline, clock: Clock, take: Callable[[str], bool]) -> str:
