@@ -42,6 +42,12 @@ class ActiveTimeline:
 
     Which folder, names, encoding and completion times a table version has is known here and in
     ``layout.py``. Those who ask name an instant in any state; the method says which is meant.
+
+    Guarantees: an instant's file appears whole or not at all; of several writers one succeeds, the
+        others get AlreadyExistsError. Files of earlier states stay beside it.
+
+    Raises: MissingFileError by what reads, of an instant that never had the state, or was rolled
+        back or archived since; CorruptTableError when its file cannot be read.
     """
 
     storage: Storage
@@ -83,43 +89,26 @@ class ActiveTimeline:
         return self.storage.exists(layout.path(requested, self.version))
 
     def request(self, instant: Instant, plan: Metadata | None) -> None:
-        """Put an instant on the timeline, with its plan if it has one.
-
-        Guarantees: as for ``complete``.
-
-        Raises:
-            AlreadyExistsError: it is there.
-        """
-        self._write(instant.in_state(State.REQUESTED), plan)
+        """Put an instant on the timeline, with its plan if it has one."""
+        self._create(instant.in_state(State.REQUESTED), _encoded(plan))
 
     def start(self, instant: Instant, plan: Metadata | None) -> None:
-        """Make an instant inflight, with what it is about to do if that is known.
-
-        Guarantees: as for ``complete``.
-
-        Raises:
-            AlreadyExistsError: it is inflight already.
-        """
-        self._write(instant.in_state(State.INFLIGHT), plan)
+        """Make an instant inflight, with what it is about to do if that is known."""
+        self._create(instant.in_state(State.INFLIGHT), _encoded(plan))
 
     def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
         """Complete an instant, and give it as it is then.
 
-        Guarantees: its file appears whole or not at all, beside those of earlier states; of several
-            writers one succeeds. A call that failed after it had appeared has done its work.
+        Guarantees: a call that failed after the file had appeared has done its work.
 
-        Raises:
-            AlreadyExistsError: it was completed, and says something else.
-            StorageError: it did not appear.
         Source: HoodieActiveTimeline, Hudi 0.15 (layout 1: states are files of their own) and 1.1
             (layout 2: the name of the completed one tells when that was).
         """
         is_told = self.version.timeline_layout is TimelineLayout.TWO
         at = self.next_time(clock, instant.time) if is_told else None
-        completed = instant.in_state(State.COMPLETED, completion_time=at)
-        body = _encoded(metadata)
+        completed, body = instant.in_state(State.COMPLETED, at), _encoded(metadata)
         try:
-            self.storage.create(layout.path(completed, self.version), body)
+            self._create(completed, body)
         except StorageError:
             if not self._says(completed, body):
                 raise
@@ -130,31 +119,17 @@ class ActiveTimeline:
         self.storage.delete(layout.path(instant, self.version))
 
     def read_commit(self, instant: Instant) -> CommitMetadata:
-        """What a completed instant wrote.
-
-        Raises:
-            MissingFileError: it was never completed, or was rolled back or archived.
-            CorruptTableError: its file cannot be read.
-        """
+        """What a completed instant wrote."""
         return self._read(instant, CommitMetadata)
 
     def read_replace_commit(self, instant: Instant) -> ReplaceCommitMetadata:
-        """What a completed instant wrote and replaced.
-
-        Raises:
-            MissingFileError: it was never completed, or was rolled back or archived.
-            CorruptTableError: its file cannot be read.
-        """
+        """What a completed instant wrote and replaced."""
         return self._read(instant, ReplaceCommitMetadata)
 
     def read_commit_mentioning(self, instant: Instant, text: str) -> ReplaceCommitMetadata | None:
         """What a completed instant wrote and replaced, if its file has a text in it.
 
         Metadata can be large; most of it need not be parsed to see that the text is not in it.
-
-        Raises:
-            MissingFileError: it was never completed, or was rolled back or archived.
-            CorruptTableError: its file cannot be read.
         """
         data = self._data(instant)
         if pretty(text).encode() not in data:
@@ -162,30 +137,15 @@ class ActiveTimeline:
         return ReplaceCommitMetadata.from_bytes(data, where=self._where(instant))
 
     def read_compaction_plan(self, instant: Instant) -> CompactionPlan:
-        """The plan of a compaction or log compaction.
-
-        Raises:
-            MissingFileError: it was unscheduled or archived.
-            CorruptTableError: its requested file holds no plan.
-        """
+        """The plan of a compaction or log compaction."""
         return self._read(instant.in_state(State.REQUESTED), CompactionPlan)
 
     def read_rollback_plan(self, instant: Instant) -> RollbackPlan:
-        """The plan of a rollback.
-
-        Raises:
-            MissingFileError: it was archived.
-            CorruptTableError: its requested file holds no plan.
-        """
+        """The plan of a rollback."""
         return self._read(instant.in_state(State.REQUESTED), RollbackPlan)
 
     def read_clean(self, instant: Instant) -> CleanMetadata:
-        """What a completed clean did.
-
-        Raises:
-            MissingFileError: it was archived.
-            CorruptTableError: its file cannot be read.
-        """
+        """What a completed clean did."""
         return self._read(instant, CleanMetadata)
 
     def clustered_groups(self, instant: Instant) -> frozenset[GroupId] | None:
@@ -210,8 +170,8 @@ class ActiveTimeline:
     def _where(self, instant: Instant) -> str:
         return f"{self.storage.uri} at {instant.time}"
 
-    def _write(self, instant: Instant, plan: Metadata | None) -> None:
-        self.storage.create(layout.path(instant, self.version), _encoded(plan))
+    def _create(self, instant: Instant, body: bytes) -> None:
+        self.storage.create(layout.path(instant, self.version), body)
 
     def _says(self, instant: Instant, body: bytes) -> bool:
         try:

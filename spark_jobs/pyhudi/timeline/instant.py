@@ -82,6 +82,6 @@ class Instant:
         """
         return self.time, self.action.completes_as.value
 
-    def in_state(self, state: State, *, completion_time: str | None = None) -> Instant:
+    def in_state(self, state: State, completion_time: str | None = None) -> Instant:
         """The same instant in another state."""
         return replace(self, state=state, completion_time=completion_time)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from pyhudi.errors import ConflictError, StorageError
-from pyhudi.timeline.instant import Action, State
+from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction import exclusion
-from pyhudi.transaction.exclusion import live_writers
+from pyhudi.transaction.exclusion import Writer, live_writers
 from pyhudi.transaction.instant_run import InstantRun
+from pyhudi.transaction.markers import MarkedFile, MarkerType, leave_marker
 from tests.support.clocks import FakeClock
 from tests.support.faulty import bury
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import NOW_MS, clock_at, leftovers, new_table, writer_on
+from tests.support.plain_write import NOW_MS, clock_at, leftovers, new_table, outcome, writer_on
 from tests.support.timelines import active_of
 
 FIRST = "20260101000000000"
@@ -142,3 +145,50 @@ def test_an_instant_that_was_rolled_back_meanwhile_cannot_complete():
     with pytest.raises(ConflictError, match="rolled back by another writer"):
         complete()
     assert not [path for path in storage.files if path.endswith(".commit")]
+
+
+class Recording:
+    """Keeps nobody out, says when it is asked, and refuses at the last moment where it is told."""
+
+    def __init__(self, storage: MemoryStorage, *, refuses: bool) -> None:
+        self.storage, self.refuses = storage, refuses
+        self.asked: list[tuple[str, bool]] = []
+
+    def begin(self, writer: Writer, instant: Instant) -> None:
+        self.ask("begin", writer.active.is_requested(instant))
+
+    def check_marked(
+        self, writer: Writer, instant: Instant, marked: Collection[MarkedFile]
+    ) -> None:
+        self.ask("check_marked", {file.path for file in marked} <= self.storage.files.keys())
+
+    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
+        self.ask("check_held", set(self.storage.below("p")) == set(files))
+        if self.refuses:
+            raise ConflictError("others are in")
+
+    def ask(self, what: str, is_so: bool) -> None:
+        self.asked.append((what, is_so))
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(refuses: bool):
+    storage = new_table()
+    exclusion = Recording(storage, refuses=refuses)
+    writer = writer_on(storage, clock_at())
+
+    def write() -> None:
+        with InstantRun(writer, Action.COMMIT, exclusion=exclusion) as run:
+            for name in ("counts", "stray"):
+                leave_marker(storage, run.instant, f"p/{name}", MarkerType.CREATE)
+                storage.put(f"p/{name}", b"rows")
+            run.start(None)
+            run.complete(None, frozenset(["p/counts"]))
+
+    raised = outcome(write)
+    asked = [("begin", True), ("check_marked", True), ("check_held", True)]
+    assert exclusion.asked[:3] == asked
+    is_there = [(Action.COMMIT, State.COMPLETED)]
+    assert states(storage) == ([(Action.ROLLBACK, State.COMPLETED)] if refuses else is_there)
+    assert isinstance(raised, ConflictError) == refuses
+    assert storage.below("p") == ([] if refuses else ["p/counts"])
