@@ -127,8 +127,7 @@ class PyhudiHook(BaseHook):
             table = self.open_table(base_path)
         except TableNotFoundError:
             return None
-        timeline, version = table.timeline, table.config.version
-        landed = find_committed(table.storage, version, timeline, idempotency_key)
+        landed = find_committed(table.active, table.timeline, idempotency_key)
         if landed is None:
             return None
         return job_result(
@@ -164,9 +163,8 @@ class PyhudiHook(BaseHook):
         if idempotency_key is None:
             return None
         table = self.open_table(base_path)
-        version = table.config.version
         action = _planned_action(operation)
-        instant = find_planned(table.storage, version, table.timeline, idempotency_key, action)
+        instant = find_planned(table.active, table.timeline, idempotency_key, action)
         if instant is None:
             return None
         return job_result(

@@ -11,12 +11,12 @@ import pytest
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.services import compaction
 from pyhudi.services.compaction import unschedule
-from pyhudi.services.rollback import recover
+from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
-from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
+from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.golden import expected_rows
 from tests.support.memory import MemoryStorage
@@ -206,10 +206,10 @@ def test_a_writer_and_a_plan_that_begin_at_once_lose_nothing(logged: MemoryStora
 
         def write(own: TurnStorage) -> None:
             writer = writer_on(own, clock_at(NOW_MS + 5))
-            with Transaction(writer, Action.DELTA_COMMIT) as begun:
+            with InstantRun(writer, Action.DELTA_COMMIT) as begun:
                 delete_key(own, KEY, begun.instant)
-                begun.start(b"")
-                begun.complete(b"", frozenset())
+                begun.start(None)
+                begun.complete(None, frozenset())
 
         raised = run_in_turns(storage, order, write, lambda own: plan(own, clock_at()))
         assert all(each is None or isinstance(each, ConflictError) for each in raised), raised

@@ -20,8 +20,6 @@ ENTRANCES = {
 FOR_OTHERS = {
     "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
     "pyhudi/keys/murmur.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
-    "pyhudi/timeline/clock.py:FakeClock": "the tests of whatever takes a Clock",
-    "pyhudi/timeline/clock.py:FakeClock.advance": "the tests of whatever takes a Clock",
     "pyhudi/timeline/timeline.py:Timeline.last_completed": "a user's question of table.timeline",
 }
 """Functions and classes that nothing here calls, and who does."""

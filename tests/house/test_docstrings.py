@@ -30,6 +30,8 @@ FROM_HUDI = (
 
 OUR_OWN = {
     "pyhudi.actions": "says what the package is",
+    "pyhudi.actions.container": "how plans lie in their files; cited where it is used",
+    "pyhudi.actions.file_group": "a name of ours for a pair of texts",
     "pyhudi.actions.json_text": "how Jackson prints; cited where it is used",
 }
 

@@ -23,10 +23,8 @@ ARGUMENT_CHECKS = {
 """Functions that may raise an error of Python's own, and why a caller cannot meet it."""
 
 CATCHES_ALL = {
-    "pyhudi/services/compaction.py:CompactionRun.__enter__": "ends the heartbeat, raises again",
     "pyhudi/spark/job.py:run_job": "the process ends here, with a line and a code",
     "pyhudi/storage/create.py:_Sibling.__enter__": "removes its temporary file, raises again",
-    "pyhudi/transaction/transaction.py:Transaction.__enter__": "withdraws, raises again",
 }
 """Functions that catch everything: they raise it again, or are the last ones to see it."""
 

@@ -27,11 +27,12 @@ from pyhudi.errors import (
     UnsupportedError,
 )
 from pyhudi.jobs import UpsertRequest
+from pyhudi.services.recovery import writer_of
 from pyhudi.spark.writing import run_upsert
 from pyhudi.table.table import open_table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.transaction.instant_run import InstantRun
 from tests.support.golden import golden_copy
 from tests.support.orders import OPTIONS, WITHOUT_ORDERING, many, orders, rows_of, write
 from tests.support.tree import data_files, tree
@@ -323,22 +324,15 @@ def rows_of_written() -> list[Any]:
 def test_a_second_writer_is_turned_away_while_the_first_lives(
     spark: SparkSession, table: Path
 ) -> None:
-    opened = open_table(str(table))
-    first = Writer(
-        storage=opened.storage,
-        config=opened.config,
-        clock=SystemClock(),
-        heartbeat=HeartbeatConfig(),
-        undo=lambda _: None,
-    )
-    with Transaction(first, Action.COMMIT) as transaction:
+    first = writer_of(open_table(str(table)), SystemClock(), HeartbeatConfig())
+    with InstantRun(first, Action.COMMIT) as run:
         before = tree(table)
-        with pytest.raises(ConflictError, match=transaction.instant) as caught:
+        with pytest.raises(ConflictError, match=run.instant) as caught:
             write(spark, table, ROWS)
         assert str(table) in str(caught.value)
         assert caught.value.retryable
         assert tree(table) == before
-        transaction.withdraw()
+        run.withdraw()
     assert write(spark, table, ROWS).status == "committed"
 
 

@@ -23,7 +23,6 @@ from pyhudi.errors import (
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.schema.codec import read_container
 from pyhudi.spark.writing import run_upsert
-from pyhudi.transaction.clustering import pending_clustering_groups
 from tests.support.golden import golden_table
 from tests.support.orders import OPTIONS, SCHEMA, many, orders, rows_of, tuples, write
 from tests.support.spark import spark  # noqa: F401 - a fixture
@@ -318,7 +317,7 @@ def test_file_groups_under_a_pending_clustering_are_not_replaced(
     path = tmp_path / "table"
     shutil.copytree(golden_table("v6_cow_pending_clustering"), path)
     table = pyhudi.open_table(str(path))
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    claimed = table.clustered_groups()
     before = pyhudi.read_table(str(path))
     for partition in sorted({where for where, _ in claimed}):
         with pytest.raises(ConflictError, match="pending clustering"):

@@ -10,14 +10,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
-from pyhudi.errors import CorruptTableError
-from pyhudi.schema import avro
-from pyhudi.schema.avro import AvroSchema
-from pyhudi.schema.codec import read_container, write_container
+from pyhudi.actions.container import lacks_entry, only_record, record_schema
+from pyhudi.actions.file_group import GroupId
+from pyhudi.schema.codec import write_container
 
 _NAME: Final = "HoodieCompactionPlan"
 _VERSION: Final = 2
@@ -43,8 +40,8 @@ class CompactionOperation:
     bootstrap_file: str | None = None
 
     @property
-    def file_group(self) -> tuple[str, str]:
-        """Partition path and file id."""
+    def file_group(self) -> GroupId:
+        """The file group of the slice."""
         return self.partition, self.file_id
 
 
@@ -69,12 +66,7 @@ class CompactionPlan:
         """
         if not data:
             return cls(operations=())
-        records = read_container(data)
-        if len(records) != 1:
-            raise CorruptTableError(
-                f"a compaction plan should be one record, found {len(records)}", where=where
-            )
-        found = records[0]
+        found = only_record(data, "a compaction plan", where)
         try:
             strategy = found.get("strategy") or {}
             return cls(
@@ -84,9 +76,7 @@ class CompactionPlan:
                 preserves_meta_columns=bool(found.get("preserveHoodieMetadata")),
             )
         except (KeyError, TypeError) as error:
-            raise CorruptTableError(
-                f"a compaction plan lacks an entry: {error}", where=where
-            ) from error
+            raise lacks_entry("a compaction plan", error, where) from error
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""
@@ -104,7 +94,7 @@ class CompactionPlan:
             "strategy": strategy,
             "preserveHoodieMetadata": self.preserves_meta_columns,
         }
-        return write_container(_schema(), record)
+        return write_container(record_schema(_NAME), record)
 
 
 def _operation(record: Mapping[str, Any]) -> CompactionOperation:
@@ -131,9 +121,3 @@ def _operation_record(operation: CompactionOperation) -> dict[str, Any]:
         "metrics": dict(operation.metrics),
         "bootstrapFilePath": operation.bootstrap_file,
     }
-
-
-@cache
-def _schema() -> AvroSchema:
-    folder = resources.files("pyhudi.actions") / "avsc"
-    return avro.parse((folder / f"{_NAME}.avsc").read_text(encoding="utf-8"))

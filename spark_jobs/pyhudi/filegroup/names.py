@@ -50,13 +50,10 @@ class LogFileName:
         suffix = ".cdc" if self.is_cdc else ""
         return f".{self.file_id}_{self.base_instant}.log.{self.version}{token}{suffix}"
 
-    @property
-    def order(self) -> tuple[str, int, str, bool]:
-        """What log files of one file group are read in the order of.
 
-        Source: HoodieLogFile.LogFileComparator, Hudi 0.15 and 1.1.
-        """
-        return self.base_instant, self.version, self.write_token, self.is_cdc
+def data_path(partition: str, name: object) -> str:
+    """The path of a data file, relative to the table; the partition is ``""`` without any."""
+    return f"{partition}/{name}" if partition else str(name)
 
 
 def hash_bucket_of(file_id: str) -> int | None:

@@ -10,7 +10,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
@@ -24,7 +24,7 @@ from pyhudi.pipeline.stopwatch import Stopwatch
 from pyhudi.pipeline.write_run import METRICS, WriteRun, note_files
 from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services.compaction import CompactionWork
+from pyhudi.services.compaction import CompactionWork, find_planned_instant
 from pyhudi.services.compaction_job import (
     check_compactable,
     compaction_job,
@@ -33,7 +33,7 @@ from pyhudi.services.compaction_job import (
 )
 from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
 from pyhudi.services.compaction_plan import is_due
-from pyhudi.services.rollback import writer_of
+from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.committed import STAMP, find_committed
 from pyhudi.table.log_merge import LogMerge
@@ -41,9 +41,8 @@ from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, load_table
-from pyhudi.timeline import active
 from pyhudi.timeline.instant import Instant
-from pyhudi.transaction.transaction import Writer
+from pyhudi.transaction.exclusion import Writer
 from pyhudi.write.encoding import full_file_bytes
 from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sharing import share_tasks
@@ -132,10 +131,9 @@ class CompactionService:
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
         key, table = self.extra.get(STAMP), self._open()
-        version = table.config.version
-        landed = None if not key else find_committed(table.storage, version, table.timeline, key)
-        if landed is not None:
-            return self._result("already_committed", landed.instant, landed.stats)
+        earlier = None if not key else find_committed(table.active, table.timeline, key)
+        if earlier is not None:
+            return self._result("already_committed", earlier.instant, earlier.stats)
         planned = self.schedule()
         return planned if planned.instant is None else self.execute(planned.instant)
 
@@ -155,13 +153,12 @@ class CompactionService:
         table = self._open()
         if instant is None:
             return self._result("nothing_to_do", None)
-        found = self.kind.find(table.timeline, instant)
+        found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
             return self._result("already_committed", instant, self._stats_at(table, found))
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
-        run = self.kind.run(self._writer(table), instant)
-        with run as work:
+        with self.kind.run(self._writer(table), instant) as work:
             merge = compaction_merge(work.table, instant, self.config)
             job = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
@@ -172,7 +169,7 @@ class CompactionService:
                 extra = {**self.extra, METRICS: json.dumps(self.watch.stages())}
                 name = self.kind.commit_name
                 metadata = compaction_metadata(work.table, stats, extra, name)
-                run.complete(metadata.to_bytes(), paths)
+                work.run.complete(metadata, paths)
         return self._result("committed", instant, tuple(stats))
 
     def unschedule(self, instant: str) -> JobResult:
@@ -185,8 +182,7 @@ class CompactionService:
         return self.kind.oldest_pending(self._open().timeline)
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
-        data = active.read_state(table.storage, table.config.version, completed)
-        metadata = CommitMetadata.from_bytes(data, where=completed.time)
+        metadata = table.active.read_commit(completed)
         if metadata.operation_type not in ("UNKNOWN", self.kind.commit_name):
             raise RequestError(
                 f"instant {completed.time} is of the operation {metadata.operation_type} and not "
@@ -200,10 +196,10 @@ class CompactionService:
 
     def _planned_before(self, table: Table) -> str | None:
         """The plan that an earlier try of this request made."""
-        key, version = self.extra.get(STAMP), table.config.version
+        key = self.extra.get(STAMP)
         if not key:
             return None
-        return find_planned(table.storage, version, table.timeline, key, self.kind.action)
+        return find_planned(table.active, table.timeline, key, self.kind.action)
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, self.environment.clock, self.config.heartbeat)
@@ -260,12 +256,12 @@ def _write(
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
     """Write what every slice becomes, and give the statistics of the files that count."""
-    tasks, run = _tasks(work.slices, runner.parallelism), work.run
+    tasks, number_of_run = _tasks(work.slices, runner.parallelism), work.number
     if not tasks:
         return []
 
     def compact(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
-        own = replace(task, stage_id=run)
+        own = replace(task, stage_id=number_of_run)
         for found in tasks[number]:
             yield from (stat_batch([stat]) for stat in write_slice(job, own, found, merge))
 

@@ -20,7 +20,6 @@ from pyhudi.pipeline.replacing import replaced_groups
 from pyhudi.pipeline.write_run import WriteRun, Written, note_files
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import new_file_id_prefix
-from pyhudi.transaction.clustering import pending_clustering_groups
 from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
 from pyhudi.write.plan.hash_buckets import assign_hash_buckets
 from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
@@ -47,7 +46,7 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
         if profile.is_empty and run.is_nothing(nothing):
             return nothing
         plan = _plan(run, table, profile, found)
-        begun.instant.start(_intent(run, profile, found).to_bytes())
+        begun.instant.start(_intent(run, profile, found))
         if not plan.buckets:
             return nothing
         with run.watch.stage("write") as noted:
@@ -70,7 +69,7 @@ def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
 
 
 def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupResult) -> BucketPlan:
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    claimed = table.clustered_groups()
     blocked = sorted(claimed & profile.updates.keys())
     if blocked:
         raise ConflictError(

@@ -30,6 +30,7 @@ from pyhudi.schema.evolution.storable import storable_schema
 from pyhudi.schema.evolution.writer_schema import check_keys_keep, check_order_keeps, written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
+from pyhudi.table.create import why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -41,7 +42,6 @@ from pyhudi.table.keying import (
     without_columns,
     without_record_keys,
 )
-from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table, load_table
 
 # Operations to which rows only say where; their other columns do not matter.

@@ -14,9 +14,9 @@ from pyhudi.errors import InvariantError, UnsupportedError
 from pyhudi.read.merge_plan import plan_merge
 from pyhudi.schema.avro import AvroSchema, dumps
 from pyhudi.schema.metafields import with_meta_avro
+from pyhudi.table.create import why_not_written
 from pyhudi.table.keying import without_columns
 from pyhudi.table.log_merge import LogMerge
-from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table
 from pyhudi.write.encoding import (
     bloom_parameters,

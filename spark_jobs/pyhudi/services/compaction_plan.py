@@ -15,8 +15,7 @@ from pyhudi.config.options.compaction import (
     Trigger,
 )
 from pyhudi.errors import OptionError
-from pyhudi.filegroup.slices import FileSlice
-from pyhudi.filegroup.view import GroupId
+from pyhudi.filegroup.slices import FileSlice, GroupId
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 

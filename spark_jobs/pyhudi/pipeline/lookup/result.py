@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
-from pyhudi.filegroup.slices import AppendTarget, BaseFile
-from pyhudi.filegroup.view import GroupId
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId
 from pyhudi.index.bucket import BucketHash
 from pyhudi.index.moves import RelocationContext
 from pyhudi.index.simple import KeyLookup

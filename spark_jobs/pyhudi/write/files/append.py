@@ -16,6 +16,7 @@ from pyhudi.basefile.open import new_base_file
 from pyhudi.config.options.logs import LogDataFormat
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import InvariantError
+from pyhudi.filegroup.names import data_path
 from pyhudi.filegroup.slices import AppendTarget
 from pyhudi.logfile.avro.encode import encode_records
 from pyhudi.logfile.avro.rows import CONTENT_VERSION
@@ -231,7 +232,7 @@ class SliceLog:
             job, place = self._job, self._place
             ensure_partition(job.storage, place.partition, job.instant)
             name = place.file_name(self._next_version, self._task.write_token)
-            path = f"{place.partition}/{name}" if place.partition else name
+            path = data_path(place.partition, name)
             leave_marker(job.storage, job.instant, path, MarkerType.APPEND)
             sink = job.storage.open_output(path)
             self._open = _LogFile(path=path, version=self._next_version, sink=sink)

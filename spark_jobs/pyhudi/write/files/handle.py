@@ -13,7 +13,7 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomFilter
 from pyhudi.basefile.open import format_of, new_base_file
 from pyhudi.errors import InvariantError
-from pyhudi.filegroup.names import base_file_name
+from pyhudi.filegroup.names import base_file_name, data_path
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.schema.metafields import FILE_NAME
 from pyhudi.transaction.markers import MarkerType, leave_marker
@@ -58,7 +58,7 @@ class BaseFileHandle:
         self._partition, self._file_id, self._previous = partition, file_id, previous
         kind = format_of(job.encoding)
         self.name = base_file_name(file_id, task.write_token, job.instant, kind)
-        self.path = f"{partition}/{self.name}" if partition else self.name
+        self.path = data_path(partition, self.name)
         self.counts = RowCounts()
         self._stat: WriteStat | None = None
         self._started = time.perf_counter()

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from pyhudi.config.versions import TableVersion
 from pyhudi.errors import ConflictError, StorageError
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action, State
-from pyhudi.transaction import transaction as module
-from pyhudi.transaction.transaction import Transaction, live_writers
+from pyhudi.transaction import exclusion
+from pyhudi.transaction.exclusion import live_writers
+from pyhudi.transaction.instant_run import InstantRun
+from tests.support.clocks import FakeClock
 from tests.support.faulty import bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import NOW_MS, clock_at, leftovers, new_table, writer_on
+from tests.support.timelines import active_of
 
 FIRST = "20260101000000000"
 
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    monkeypatch.setattr(exclusion.time, "sleep", lambda _: None)
 
 
 def commit(storage: MemoryStorage, clock: FakeClock) -> str:
-    with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
-        transaction.start(b"{}")
-        transaction.complete(b"{}", frozenset())
-    return transaction.instant
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
+        run.start(None)
+        run.complete(None, frozenset())
+    return run.instant
 
 
 def states(storage: MemoryStorage) -> list[tuple[Action, State]]:
-    return [(i.action, i.state) for i in active.load(storage, TableVersion.SIX)]
+    return [(i.action, i.state) for i in active_of(storage).load()]
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, -3_600_000])
@@ -72,19 +72,19 @@ def test_a_time_requested_without_a_heartbeat_is_left_as_it_was():
             super().create(path, data)
 
     storage = Late(new_table().files, NOW_MS)
-    with Transaction(writer_on(storage, FakeClock(NOW_MS)), Action.COMMIT) as transaction:
-        assert transaction.instant == "20260101000000001"
+    with InstantRun(writer_on(storage, FakeClock(NOW_MS)), Action.COMMIT) as run:
+        assert run.instant == "20260101000000001"
         assert storage.below(".hoodie/.heartbeat") == [".hoodie/.heartbeat/20260101000000001"]
-        transaction.withdraw()
+        run.withdraw()
 
 
 def test_a_second_writer_gives_way_and_leaves_nothing():
     storage, clock = new_table(), clock_at()
-    with Transaction(writer_on(storage, clock), Action.COMMIT) as first:
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as first:
         before = dict(storage.files)
         with (
             pytest.raises(ConflictError, match=first.instant) as caught,
-            Transaction(writer_on(storage, clock), Action.COMMIT),
+            InstantRun(writer_on(storage, clock), Action.COMMIT),
         ):
             pass
         assert caught.value.retryable
@@ -97,11 +97,11 @@ def test_a_second_writer_gives_way_and_leaves_nothing():
 
 def test_a_writer_whose_process_is_gone_is_no_rival():
     storage, clock = new_table(), clock_at()
-    first = Transaction(writer_on(storage, clock), Action.COMMIT)
+    first = InstantRun(writer_on(storage, clock), Action.COMMIT)
     first.__enter__()
     bury(storage)
     assert live_writers(writer_on(storage, clock)) == []
-    with Transaction(writer_on(storage, clock), Action.COMMIT) as second:
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as second:
         assert second.instant > first.instant
         second.withdraw()
     first.withdraw()
@@ -112,8 +112,8 @@ def test_a_write_that_raises_is_undone_and_says_why():
     storage, clock = new_table(), clock_at()
 
     def fail() -> None:
-        with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
-            transaction.start(b"{}")
+        with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
+            run.start(None)
             raise StorageError("the reason")
 
     with pytest.raises(StorageError, match="the reason"):
@@ -125,9 +125,9 @@ def test_a_write_that_raises_is_undone_and_says_why():
 def test_a_write_that_withdraws_leaves_no_trace():
     storage = new_table()
     before = dict(storage.files)
-    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-        transaction.start(b"{}")
-        transaction.withdraw()
+    with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
+        run.start(None)
+        run.withdraw()
     assert storage.files == before
 
 
@@ -135,9 +135,9 @@ def test_an_instant_that_was_rolled_back_meanwhile_cannot_complete():
     storage = new_table()
 
     def complete() -> None:
-        with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-            storage.delete(f".hoodie/{transaction.instant}.commit.requested")
-            transaction.complete(b"{}", frozenset())
+        with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
+            storage.delete(f".hoodie/{run.instant}.commit.requested")
+            run.complete(None, frozenset())
 
     with pytest.raises(ConflictError, match="rolled back by another writer"):
         complete()
