@@ -77,7 +77,7 @@ def parse(file: Path) -> tuple[str, ast.Module]:
             gc.enable()
 
 
-def docstrings(tree: ast.Module) -> set[int]:
+def docstrings(tree: ast.AST) -> set[int]:
     """The ids of the string nodes that are docstrings."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return {

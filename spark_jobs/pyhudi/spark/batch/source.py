@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob as globbing
 import inspect
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +28,6 @@ _BATCH_ROWS = 65_536
 _SPLIT_BYTES = 128 << 20
 # Spark wrote dates before 1582 into such a file as of the Julian calendar, and rebases them.
 _LEGACY_CALENDARS = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
