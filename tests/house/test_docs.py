@@ -60,7 +60,7 @@ def test_the_map_of_the_readme_is_the_tree() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     chapter = readme.partition("## Where things are")[2]
     places, top = set(), ""
-    for line in chapter.partition("```\n")[2].partition("```")[0].splitlines():
+    for line in chapter.partition("```text\n")[2].partition("```")[0].splitlines():
         names = re.findall(r"([\w/]+)/(?: |$)", line[:28])
         assert names, f"this line of the map names no folder: {line}"
         top = top if line.startswith(" ") else f"{names[0]}/"
