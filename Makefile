@@ -16,7 +16,7 @@ REPEAT ?= 1
 # Each has its own Spark, so two are what a small machine carries.
 WORKERS ?= 2
 TESTS := -m pytest -q -n $(WORKERS) --dist worksteal
-NO_JAVA := -m "not spark and not interop"
+QUICK := -m "not spark and not interop and not slow"
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -30,8 +30,8 @@ help:  ## List the commands
 demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with Airflow, month by month
 	@$(RUN) scripts/demo.py
 
-unit: $(VENV)/test.ready  ## Run the tests that need no Java, about a minute
-	$(RUN) $(TESTS) $(NO_JAVA)
+unit: $(VENV)/test.ready  ## Run the tests that need no Java, in little more than a minute
+	$(RUN) $(TESTS) $(QUICK)
 
 test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)

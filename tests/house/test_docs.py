@@ -18,7 +18,7 @@ NOT_OURS = (".hoodie", "/", "~", "http")
 """How paths begin that are no files of the repository: those of tables and of users."""
 
 PATH = re.compile(r"`([\w.<>*-]*/[\w./<>*-]*|[\w-]+\.(?:py|md|toml|avsc))`")
-PROOF = re.compile(r"`((?:tests|benchmarks)/[\w./]+)(?:::(\w+))?`")
+PROOF = re.compile(r"`(tests/[\w./]+)(?:::(\w+))?`")
 
 
 def test_every_path_of_a_page_exists() -> None:
