@@ -91,6 +91,7 @@ def calls_of(act: Callable[[Storage], object], storage: MemoryStorage) -> int:
     return faults.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STOPPING)
 def test_a_run_that_stops_anywhere_is_done_by_the_next(planned: MemoryStorage, kind: Fault) -> None:
     total = calls_of(run, planned)
@@ -99,6 +100,7 @@ def test_a_run_that_stops_anywhere_is_done_by_the_next(planned: MemoryStorage, k
         check_stopped(planned.copy(), run, kind, at)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STOPPING)
 def test_a_plan_that_stops_anywhere_is_there_or_not(logged: MemoryStorage, kind: Fault) -> None:
     total = calls_of(plan_and_run, logged)
@@ -132,6 +134,7 @@ def check_stopped(
     assert values(read_texts(storage, query_type="read_optimized")) == ROWS, what
 
 
+@pytest.mark.slow
 def test_a_run_that_dies_twice_is_done_by_the_third(planned: MemoryStorage) -> None:
     total = calls_of(run, planned)
     for first in range(total // 3, total, 9):

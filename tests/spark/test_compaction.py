@@ -20,6 +20,8 @@ from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.orders import OPTIONS, many, rows_of, write
 from tests.support.plain_compaction import values
 
+pytestmark = pytest.mark.spark
+
 DUE = {"hoodie.compact.inline.max.delta.commits": "1"}
 TABLE = "v6_mor_pending_compaction"
 PLANNED = "20261121104850556"

@@ -17,6 +17,8 @@ from tests.spark.test_compaction import MERGE_ON_READ
 from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.orders import many, rows_of, write
 
+pytestmark = pytest.mark.spark
+
 FEW = {"hoodie.log.compaction.blocks.threshold": "2"}
 TABLE = "v6_mor_logs_avro"
 

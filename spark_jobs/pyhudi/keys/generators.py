@@ -132,25 +132,21 @@ class KeyGenerator:
     def check(self, schema: pa.Schema) -> None:
         """Refuse rows that keys or paths cannot be made from, whatever their values.
 
-        Raises: as ``apply``, but for values.
+        Raises: as ``record_keys`` and ``partition_paths``, but for values.
         """
         nothing = schema.empty_table()
         self.partition_paths(nothing)
         if not self.generates_keys:
             self.record_keys(nothing)
 
-    def apply(self, batch: pa.RecordBatch | pa.Table) -> tuple[pa.StringArray, pa.StringArray]:
-        """Compute the record keys and partition paths of a batch.
+    def record_keys(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
+        """Compute the record keys of a batch.
 
-        Shapes: two string arrays without nulls, one entry per row of the batch, in its order.
+        Shapes: a string array without nulls, one entry per row of the batch, in its order.
         Not: keys of a table that generates them, see ``generated_keys``.
         Raises: RequestError when a field is no column of the batch; RecordKeyError for null or
             empty keys; UnsupportedError for a column type that has no text.
         """
-        return self.record_keys(batch), self.partition_paths(batch)
-
-    def record_keys(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
-        """Compute the record keys alone; see ``apply``."""
         texts: list[tuple[str, pa.StringArray]] = []
         for name in self.record_key_fields:
             column = _column(batch, name, _RECORD_KEY)
@@ -158,7 +154,11 @@ class KeyGenerator:
         return record_keys(texts, self.encoding)
 
     def partition_paths(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
-        """Compute the partition paths alone; see ``apply``."""
+        """Compute the partition paths of a batch.
+
+        Shapes: a string array without nulls, one entry per row of the batch, in its order.
+        Raises: RequestError and UnsupportedError as ``record_keys``.
+        """
         texts: list[tuple[str, pa.StringArray]] = []
         timed = self._timed_fields
         for name in self.path_fields:

@@ -1,4 +1,7 @@
-"""Rows of one key filled into each other, column by column for all keys at once."""
+"""Rows of one key filled into each other, column by column for all keys at once.
+
+Source: PartialUpdateAvroPayload.preCombine, Hudi 1.1.
+"""
 
 from __future__ import annotations
 

@@ -42,19 +42,22 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
         ConflictError: the table is no longer the one that the request was held against.
         RequestError: found before any file is written; the instant leaves no trace.
     """
-    with _begin(run) as instant:
-        table = load_table(run.target.storage)
-        earlier = run.committed_meanwhile(table)
+    table = _prepared(run)
+    action = _action(run, table)
+    plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
+    clock, heartbeat = run.environment.clock, run.config.heartbeat
+    with begin_write(table, clock, heartbeat, action, plan) as instant:
+        begun = Begun(run=run, instant=instant, table=table.refresh())
+        earlier = run.committed_meanwhile(begun.table)
         if earlier is not None:
             instant.withdraw()
-            return run.already(earlier, table)
-        if run.has_other_schema(table):
+            return run.already(earlier, begun.table)
+        if run.has_other_schema(begun.table):
             instant.withdraw()
             raise ConflictError(
                 "another writer has changed the table's schema meanwhile; retry",
                 where=table.storage.uri,
             )
-        begun = Begun(run=run, instant=instant, table=table)
         try:
             written = write_files(begun)
         except RequestError:
@@ -64,7 +67,8 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
         return _commit(begun, written)
 
 
-def _begin(run: WriteRun) -> InstantRun:
+def _prepared(run: WriteRun) -> Table:
+    """The table as it is now, made if need be, without a metadata table that would go stale."""
     target = run.target
     if target.table is None:
         try:
@@ -73,21 +77,23 @@ def _begin(run: WriteRun) -> InstantRun:
             raise ConflictError(
                 "another writer has just created this table; retry", where=target.storage.uri
             ) from error
-    table = load_table(target.storage)
+    table = load_table(target.storage) if target.table is None else target.table.refresh()
     if table.config.metadata_partitions:
         disable(table.storage, table.config)
-    clock, heartbeat = run.environment.clock, run.config.heartbeat
+    return table
+
+
+def _action(run: WriteRun, table: Table) -> Action:
     if run.config.effect.replaces:
-        return begin_write(table, clock, heartbeat, Action.REPLACE_COMMIT, RequestedReplace())
+        return Action.REPLACE_COMMIT
     is_delta = table.config.table_type is TableType.MERGE_ON_READ
-    action = Action.DELTA_COMMIT if is_delta else Action.COMMIT
-    return begin_write(table, clock, heartbeat, action)
+    return Action.DELTA_COMMIT if is_delta else Action.COMMIT
 
 
 def _commit(begun: Begun, written: Written) -> JobResult:
-    run, instant = begun.run, begun.instant
+    run, instant, table = begun.run, begun.instant, begun.table
     if run.is_nothing(written):
-        # An empty source, or nothing but deletes of keys that are nowhere.
+        # An empty source, or nothing but deletes of keys that are not stored.
         instant.withdraw()
         return run.nothing()
     with run.watch.stage("commit"):
@@ -95,5 +101,6 @@ def _commit(begun: Begun, written: Written) -> JobResult:
         written = replace(written, stats=written.failures.on(written.stats))
         metadata = written.metadata_of(run.metadata(stats_by_partition(written.stats)))
         paths = frozenset(stat.path for stat in written.stats if stat.path)
-        instant.complete(metadata, paths)
-    return run.result("committed", instant.instant, instant.completion_time(), written)
+        completed = instant.complete(metadata, paths)
+    done = table.active.completion_time(completed)
+    return run.result("committed", completed.time, done, written)

@@ -131,9 +131,9 @@ class CompactionService:
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
         key, table = self.extra.get(STAMP), self._open()
-        landed = None if not key else find_committed(table.active, table.timeline, key)
-        if landed is not None:
-            return self._result("already_committed", landed.instant, landed.stats)
+        earlier = None if not key else find_committed(table.active, table.timeline, key)
+        if earlier is not None:
+            return self._result("already_committed", earlier.instant, earlier.stats)
         planned = self.schedule()
         return planned if planned.instant is None else self.execute(planned.instant)
 
@@ -256,12 +256,12 @@ def _write(
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
     """Write what every slice becomes, and give the statistics of the files that count."""
-    tasks, run = _tasks(work.slices, runner.parallelism), work.number
+    tasks, number_of_run = _tasks(work.slices, runner.parallelism), work.number
     if not tasks:
         return []
 
     def compact(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
-        own = replace(task, stage_id=run)
+        own = replace(task, stage_id=number_of_run)
         for found in tasks[number]:
             yield from (stat_batch([stat]) for stat in write_slice(job, own, found, merge))
 

@@ -57,8 +57,8 @@ class InstantRun:
         self._writer, self._action, self._plan = writer, action, plan
         self._is_new = planned is None
         self._exclusion = exclusion or Alone()
-        self._is_begun = self._is_over = self.is_started = False
-        self._completed: Instant | None = None
+        self._is_begun = self._is_complete = False
+        self.is_started = False
         self.instant = planned or ""
 
     def __enter__(self) -> InstantRun:
@@ -79,17 +79,20 @@ class InstantRun:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         with self._held:
             # A planned instant is as it was until it starts.
-            if self._is_begun and not self._is_over:
+            if self._is_begun and not self._is_complete:
                 self._undo()
 
     def start(self, plan: Metadata | None) -> None:
         """Make the instant inflight, with what it is about to do if that is known."""
         self.is_started = True
         self._writer.active.start(self._pending, plan)
+        # Only now: where another run has started the plan, what could be undone is that one's.
         self._is_begun = True
 
-    def complete(self, metadata: Metadata | None, files: frozenset[str]) -> None:
+    def complete(self, metadata: Metadata | None, files: frozenset[str]) -> Instant:
         """Commit: the files at these paths become the table's, all others of the run go.
+
+        Gives the completed instant.
 
         Raises:
             ConflictError: the instant was rolled back by another writer meanwhile.
@@ -99,24 +102,20 @@ class InstantRun:
         self._exclusion.check_marked(writer, instant, marked)
         delete_strays(writer.storage, self.instant, marked, files)
         self._exclusion.check_held(writer, instant, files)
-        self._completed = complete_instant(writer.active, instant, metadata, writer.clock)
-        self._is_over = True
+        completed = complete_instant(writer.active, instant, metadata, writer.clock)
+        self._is_complete = True
         try:
             delete_markers(writer.storage, self.instant)
         except HudiError as failure:
             _log.warning("the markers of %s stay behind: %s", self.instant, failure)
-
-    def completion_time(self) -> str | None:
-        """When the instant was completed, in digits; None when it was not."""
-        done = self._completed
-        return None if done is None else self._writer.active.completion_time(done)
+        return completed
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""
         for state in (State.INFLIGHT, State.REQUESTED):
             self._writer.active.remove(self._pending.in_state(state))
         delete_markers(self._writer.storage, self.instant)
-        self._is_over = True
+        self._is_complete = True
 
     @property
     def _pending(self) -> Instant:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 
-from pyhudi.errors import ConflictError, StorageError
+from pyhudi.errors import AlreadyExistsError, ConflictError, StorageError
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction import exclusion
 from pyhudi.transaction.exclusion import Writer, live_writers
@@ -192,3 +193,21 @@ def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(ref
     assert states(storage) == ([(Action.ROLLBACK, State.COMPLETED)] if refuses else is_there)
     assert isinstance(raised, ConflictError) == refuses
     assert storage.below("p") == ([] if refuses else ["p/counts"])
+
+
+def test_a_plan_that_another_run_has_started_is_left_to_it():
+    """This one was taken for dead before it started, and woke up."""
+    storage, undone = new_table(), list[Instant]()
+    planned = Instant(time=FIRST, action=Action.COMPACTION, state=State.REQUESTED)
+    active_of(storage).request(planned, None)
+    writer = replace(writer_on(storage, clock_at()), undo=undone.append)
+
+    def start(exclusion: Recording) -> None:
+        with InstantRun(writer, planned.action, planned=FIRST, exclusion=exclusion) as run:
+            active_of(storage).start(planned, None)
+            run.start(None)
+
+    with pytest.raises(AlreadyExistsError):
+        start(Recording(storage, refuses=False))
+    assert undone == []
+    assert states(storage) == [(Action.COMPACTION, State.INFLIGHT)]

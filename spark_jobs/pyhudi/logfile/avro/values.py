@@ -1,4 +1,7 @@
-"""Avro values as their bytes say them, and as their logical types mean them. Pure."""
+"""Avro values as their bytes say them, and as their logical types mean them. Pure.
+
+Source: the logical types of Avro 1.11.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,8 +23,10 @@ from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write.files import merge
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
+from tests.support import merging_memory
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import COMMIT_TIME, DATA, EVENT_TIME, job_on, task
+from tests.support.source_tree import ROOT
 
 OLD_INSTANT, NEW_INSTANT = "20260101000000000", "20260102000000000"
 MARKED = DATA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
@@ -231,3 +237,20 @@ def test_rows_that_leave_are_counted_as_deleted():
     found = {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")}
     assert found == {"b": "new"}
     assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)
+
+
+def test_memory_does_not_grow_with_the_file_that_is_merged(tmp_path: Path) -> None:
+    sizes, peaks = [], []
+    for row_groups in (8, 40):
+        path = str(tmp_path / f"{row_groups}")
+        sizes.append(merging_memory.make_table(path, row_groups))
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.support.merging_memory", path],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'spark_jobs'}"},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 1.1 * peaks[0] < sizes[1] / 4
