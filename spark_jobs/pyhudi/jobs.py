@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from pyhudi.config import write
-from pyhudi.config.options import compaction, operations
+from pyhudi.config.options import compaction, operations, table
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.flags import Flag, from_args, merged_options, to_args
 
@@ -103,38 +102,38 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
         field="table_name",
         name="--table-name",
         help="name of the table",
-        option=write.TABLE_NAME,
+        option=table.TABLE_NAME,
     ),
     Flag(
         field="table_type",
         name="--table-type",
         help="COPY_ON_WRITE or MERGE_ON_READ",
-        option=write.TABLE_TYPE,
+        option=table.TABLE_TYPE,
     ),
     Flag(
         field="operation",
         name="--operation",
         help="upsert, insert, bulk_insert, delete, insert_overwrite, insert_overwrite_table or "
         "delete_partition",
-        option=write.OPERATION,
+        option=operations.OPERATION,
     ),
     Flag(
         field="record_key",
         name="--record-key",
         help="comma-separated columns that name a record",
-        option=write.RECORD_KEY_FIELD,
+        option=table.RECORD_KEY_FIELD,
     ),
     Flag(
         field="partition_path",
         name="--partition-path",
         help="comma-separated columns to partition by",
-        option=write.PARTITION_PATH_FIELD,
+        option=table.PARTITION_PATH_FIELD,
     ),
     Flag(
         field="ordering_field",
         name="--ordering-field",
         help="column whose highest value wins among records of one key",
-        option=write.ORDERING_FIELD,
+        option=table.ORDERING_FIELD,
     ),
     Flag(
         field="partitions_to_delete",
@@ -181,7 +180,7 @@ UPSERT_FLAGS: tuple[Flag, ...] = (
         field="idempotency_key",
         name="--idempotency-key",
         help="a commit that carries this key is not made twice",
-        option=write.IDEMPOTENCY_KEY,
+        option=table.IDEMPOTENCY_KEY,
     ),
     Flag(field="result_path", name="--result-path", help="local file for the result, JSON"),
     Flag(

@@ -19,6 +19,7 @@ ENTRANCES = {
 
 FOR_OTHERS = {
     "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
+    "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
     "pyhudi/keys/murmur.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
     "pyhudi/timeline/clock.py:FakeClock": "the tests of whatever takes a Clock",
     "pyhudi/timeline/clock.py:FakeClock.advance": "the tests of whatever takes a Clock",

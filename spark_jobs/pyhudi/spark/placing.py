@@ -129,7 +129,7 @@ def _listed(work: Work, staged: StagedBatch, table: Table) -> TableFiles:
     config = work.config
     if config.needs_lookup and config.index.index_type.is_global:
         return table.files()
-    is_appended = _keeps_logs(work) and not config.effect.replaces
+    is_appended = _keeps_logs(work) and not config.recorded_operation.replaces
     is_read = config.needs_lookup or config.fills_small_files or config.index.is_hashed
     return table.files(staged.partitions if is_read or is_appended else ())
 
@@ -139,7 +139,7 @@ def _keeps_logs(work: Work) -> bool:
 
 
 def _logs(work: Work, table: Table, listed: TableFiles) -> Mapping[GroupId, AppendTarget]:
-    if not _keeps_logs(work) or work.config.effect.replaces:
+    if not _keeps_logs(work) or work.config.recorded_operation.replaces:
         return {}
     return listed.append_targets(table.pending_compactions())
 
@@ -165,7 +165,7 @@ def _is_hash_enough(work: Work) -> bool:
 def _hashed(work: Work, staged: StagedBatch, table: Table, listed: TableFiles) -> BucketHashes:
     index = work.config.index
     # File groups that the write replaces get no rows: each bucket begins anew.
-    is_new = work.config.effect.replaces
+    is_new = work.config.recorded_operation.replaces
     slices = () if is_new else listed.latest_slices()
     files = () if is_new else listed.latest_base_files()
     groups = hash_groups(slices, index.num_buckets)

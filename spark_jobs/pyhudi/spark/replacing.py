@@ -26,10 +26,10 @@ def replaced_groups(work: Work, table: Table, batch: Sequence[str]) -> Replaced 
     Source: SparkDeletePartitionCommitActionExecutor.checkPreconditions, Hudi 0.15.
     """
     config = work.config
-    if not config.effect.replaces:
+    if not config.recorded_operation.replaces:
         return None
     partitions = replaced_partitions(
-        config.effect,
+        config.recorded_operation,
         batch=batch,
         static=config.batch.static_partitions,
         existing=table.partitions(),

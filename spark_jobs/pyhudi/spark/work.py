@@ -99,7 +99,7 @@ class Work:
             disable(table.storage, table.config)
         writer = writer_of(table, SystemClock(), self.config.heartbeat)
         recover(writer)
-        if self.config.effect.replaces:
+        if self.config.recorded_operation.replaces:
             return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
         is_delta = table.config.table_type is TableType.MERGE_ON_READ
         return Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT)
@@ -155,7 +155,7 @@ class Work:
             max_file_size_bytes=full_file_bytes(config, kind),
             rule=target.rule,
             combine_batch=config.combines_batch,
-            is_concatenating=is_bulk or (is_insert and config.allow_duplicates_on_insert),
+            is_concatenating=is_bulk or (is_insert and config.batch.allow_duplicates_on_insert),
             is_deleting=config.operation is Operation.DELETE,
             drops_stored=config.stored_keys is StoredKeys.DROP,
             generates_keys=target.keying.generator.generates_keys,
@@ -182,7 +182,7 @@ class Work:
                 **self._metrics(),
                 "schema": dumps(self.target.avro_schema),
             },
-            operation_type=self.config.effect.commit_name,
+            operation_type=self.config.recorded_operation.commit_name,
         )
 
     def _metrics(self) -> dict[str, str]:
