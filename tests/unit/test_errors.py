@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import struct
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import pyhudi
 from pyhudi.errors import (
     ConflictError,
     CorruptTableError,
@@ -15,6 +19,9 @@ from pyhudi.errors import (
     StorageError,
     located,
 )
+from pyhudi.storage.schemes import open_storage
+from pyhudi.storage.storage import Storage
+from tests.support.golden import golden_copy
 
 
 @pytest.mark.parametrize(
@@ -56,3 +63,54 @@ def test_an_error_that_is_none_of_ours_passes_as_it_is() -> None:
 def test_an_error_keeps_its_place_on_its_way_between_processes() -> None:
     sent = CorruptTableError("it is cut short", where="/table")
     assert str(pickle.loads(pickle.dumps(sent))) == str(sent)
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def without_version(data: bytes) -> bytes:
+    return data.replace(b"hoodie.table.version=6", b"")
+
+
+def with_a_senseless_header(data: bytes) -> bytes:
+    """The first block keeps its length, and its header has an entry of a negative one."""
+    return data[:30] + struct.pack(">i", -1) * 5 + data[50:]
+
+
+@pytest.mark.parametrize(
+    ("table", "files", "damaged"),
+    [
+        pytest.param("v6_cow_basic", ".hoodie/hoodie.properties", without_version, id="properties"),
+        pytest.param("v6_cow_basic", ".hoodie/*.commit", cut, id="commits"),
+        pytest.param("v6_cow_overwrite", ".hoodie/*.replacecommit", cut, id="replacecommits"),
+        pytest.param("v6_cow_basic", "[!.]*/*.parquet", cut, id="base files"),
+        pytest.param("v6_mor_logs_avro", "[!.]*/.*.log.*", with_a_senseless_header, id="log files"),
+    ],
+)
+def test_a_damaged_file_is_named(
+    tmp_path: Path, table: str, files: str, damaged: Callable[[bytes], bytes]
+) -> None:
+    path = golden_copy(table, tmp_path)
+    found = list(path.glob(files))
+    for file in found:
+        file.write_bytes(damaged(file.read_bytes()))
+    with pytest.raises(CorruptTableError) as caught:
+        pyhudi.read_table(str(path))
+    assert caught.value.where
+    # An instant is named by its time.
+    names = {name for file in found for name in (file.name, file.stem)}
+    assert any(name in str(caught.value) for name in names)
+
+
+def read_badly(storage: Storage, path: str) -> None:
+    with storage.open_input(path) as source:
+        assert source.read() == b"x"
+        raise CorruptTableError("cut short")
+
+
+def test_what_is_wrong_with_the_content_of_an_open_file_names_the_file(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path))
+    storage.put("a/b.parquet", b"x")
+    with pytest.raises(CorruptTableError, match=r"^cut short \[.*/a/b\.parquet\]$"):
+        read_badly(storage, "a/b.parquet")
