@@ -9,7 +9,6 @@ from tests.support.source_tree import base_name, shipped
 FROZEN = {"frozen": True, "slots": True, "kw_only": True}
 
 OTHERWISE = {
-    "pyhudi/config/table.py:_Reader": ({"kw_only"}, "a private view of one mapping"),
     "pyhudi/filegroup/listing.py:StorageListing": ({"kw_only"}, "one field, what it lists"),
     "pyhudi/timeline/timeline.py:Timeline": ({"kw_only"}, "one field, the instants"),
     "pyhudi/spark/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),

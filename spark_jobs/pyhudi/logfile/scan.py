@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from pyhudi.errors import CorruptTableError, UnsupportedError
+from pyhudi.errors import CorruptTableError, UnsupportedError, located
 from pyhudi.logfile.framing import FORMAT_VERSION, BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block
 
@@ -36,7 +36,8 @@ def blocks_that_count(
     for block in blocks:
         if block.kind is BlockKind.CORRUPT and block.is_torn:
             continue
-        _refuse_senseless(block)
+        with located(block.file):
+            _refuse_senseless(block)
         if block.kind is BlockKind.COMMAND:
             writes.pop(_rolled_back(block), None)
         elif is_wanted(block.instant):

@@ -141,7 +141,7 @@ class WriteRun:
             max_file_size_bytes=full_file_bytes(config, kind),
             rule=target.rule,
             combine_batch=config.combines_batch,
-            is_concatenating=is_bulk or (is_insert and config.allow_duplicates_on_insert),
+            is_concatenating=is_bulk or (is_insert and config.batch.allow_duplicates_on_insert),
             is_deleting=config.operation is Operation.DELETE,
             drops_stored=config.stored_keys is StoredKeys.DROP,
             generates_keys=target.keying.generator.generates_keys,
@@ -168,7 +168,7 @@ class WriteRun:
                 **self._metrics(),
                 "schema": dumps(self.target.avro_schema),
             },
-            operation_type=self.config.effect.commit_name,
+            operation_type=self.config.recorded_operation.commit_name,
         )
 
     def _metrics(self) -> dict[str, str]:

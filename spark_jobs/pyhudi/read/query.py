@@ -13,7 +13,6 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.keygen import POPULATE_META_FIELDS, TIMESTAMP, plain_class
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig, TableType
-from pyhudi.config.versions import TableVersion
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.read.merge_plan import plan_merge
@@ -147,7 +146,7 @@ def _kept_partitions(
 
 def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
     config, where = table.config, table.storage.uri
-    if config.version is not TableVersion.SIX:
+    if not config.version.is_read:
         raise UnsupportedError(
             f"table {config.name} has the table version {config.version.value}; "
             "only version 6 is read as yet",

@@ -193,7 +193,8 @@ def test_the_statistics_and_the_footer_are_those_of_the_file():
     assert stat.path == f"p/f-0_4-1-0_{NEW_INSTANT}.parquet"
     assert (stat.prev_commit, stat.file_id, stat.partition_path) == (OLD_INSTANT, "f-0", "p")
     assert stat.file_size_bytes == len(storage.files[stat.path]) == stat.total_write_bytes
-    footer = ParquetReader(storage.open_input(stat.path)).footer
+    with storage.open_input(stat.path) as source:
+        footer = ParquetReader(source).footer
     assert (footer.min_key, footer.max_key) == ("a", "c")
     bloom = footer.bloom_filter()
     assert bloom is not None
