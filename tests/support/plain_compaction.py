@@ -16,9 +16,8 @@ from pyhudi.config.write import HeartbeatConfig, WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.jobs import COMPACTION_KIND
-from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
 from pyhudi.services.compaction import CompactionWork, schedule
 from pyhudi.services.compaction_job import (

@@ -18,9 +18,8 @@ from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.merge.rule import MergeRule
-from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro

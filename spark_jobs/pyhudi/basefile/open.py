@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.condition import RowCondition
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions, OrcWriter
 from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions, ParquetWriter
@@ -56,8 +57,8 @@ class BaseFileReader(Protocol):
             at most ``batch_rows`` rows, in one chunk.
         """
 
-    def keys(self, *, batch_rows: int = ...) -> Iterator[pa.StringArray]:
-        """Read the record keys alone, in file order, some at a time."""
+    def matching_row_groups(self, condition: RowCondition) -> list[int]:
+        """The row groups that can hold rows which meet a condition, going by statistics."""
 
 
 class BaseFileWriter(Protocol):

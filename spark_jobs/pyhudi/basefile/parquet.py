@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.condition import RowCondition, matching_row_groups
 from pyhudi.basefile.encoding import (
     ALL_DIFFERENT,
     dictionary_columns,
@@ -22,7 +23,6 @@ from pyhudi.basefile.keys import KeyRecord
 from pyhudi.basefile.waiting import WaitingRows
 from pyhudi.errors import CorruptTableError, InvariantError
 from pyhudi.schema.avro import dumps
-from pyhudi.schema.metafields import RECORD_KEY
 
 BATCH_ROWS: Final = 131_072
 
@@ -254,10 +254,10 @@ class ParquetReader:
         for batch in batches:
             yield pa.Table.from_batches([batch]).select(wanted)
 
-    def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
-        """Read the record keys alone, in file order, some at a time."""
-        for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
-            yield from table.column(RECORD_KEY).chunks
+    def matching_row_groups(self, condition: RowCondition) -> list[int]:
+        """The row groups that can hold rows which meet a condition, going by statistics."""
+        found = matching_row_groups(self._handle, condition)
+        return list(range(self.row_groups)) if found is None else found
 
     def _opened(self, handle: pa.NativeFile, dictionaries: Sequence[str]) -> pq.ParquetFile:
         sizes = [self._row_group_bytes(number) for number in range(self.row_groups)]

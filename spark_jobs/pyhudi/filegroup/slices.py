@@ -13,6 +13,8 @@ class BaseFile:
     """A columnar file of a file group as of one instant.
 
     ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
+    ``location`` is the path or URI of the bytes where they lie outside the table, ``""`` where they
+    lie at ``path``.
     """
 
     path: str
@@ -21,6 +23,7 @@ class BaseFile:
     write_token: str
     instant: str
     size_bytes: int
+    location: str = ""
 
     @classmethod
     def of(cls, partition: str, name: str, size_bytes: int) -> BaseFile | None:

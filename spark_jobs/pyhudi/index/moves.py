@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.stored_keys import keys_of
+from pyhudi.fileslice.opener import open_base
+from pyhudi.fileslice.reader import SliceLogs
+from pyhudi.fileslice.stored_keys import key_columns, keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.keys.key_positions import KeyPositions
 from pyhudi.merge.rule import MergeRule
@@ -19,7 +20,6 @@ from pyhudi.schema.columns import Flags, flags_of, one_array
 from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
-from pyhudi.table.log_merge import SliceLogs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,14 +141,13 @@ def _stored_beside(
 
 
 def _batches(job: RelocationContext, file: BaseFile, needed: Sequence[str]) -> Iterator[pa.Table]:
-    merged = None if job.logs is None else job.logs.rows(job.storage, file.path, needed)
+    merged = None if job.logs is None else job.logs.rows(job.storage, file, needed)
     if merged is not None:
         yield from merged
         return
-    keys = (RECORD_KEY,) if job.virtual_keys is None else job.virtual_keys.key_columns
-    with job.storage.open_input(file.path) as source:
-        reader = open_base_file(source, name=job.storage.absolute(file.path))
-        yield from reader.iter_tables(list(dict.fromkeys([*keys, *needed])))
+    keys = key_columns(job.virtual_keys)
+    with open_base(job.storage, file) as base:
+        yield from base.tables(list(dict.fromkeys([*keys, *needed])))
 
 
 def _with_own_paths(job: RelocationContext, rows: pa.Table) -> pa.Table:

@@ -10,6 +10,7 @@ from typing import Protocol
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
 from pyhudi.services.compaction import (
     CompactionRun,
@@ -24,7 +25,6 @@ from pyhudi.services.log_compaction import (
     schedule_log_compaction,
     unschedule_log_compaction,
 )
-from pyhudi.table.log_merge import LogMerge
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.transaction import Writer
@@ -69,7 +69,7 @@ class Run(Protocol):
         ...
 
 
-WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, LogMerge], list[WriteStat]]
+WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, SliceReading], list[WriteStat]]
 """What a task does with a slice."""
 
 
@@ -128,7 +128,7 @@ def compaction_kind(name: str) -> CompactionKind:
 
 
 def _write_base_file(
-    job: WriteContext, task: TaskIdentity, found: FileSlice, merge: LogMerge
+    job: WriteContext, task: TaskIdentity, found: FileSlice, merge: SliceReading
 ) -> list[WriteStat]:
     stat = compact_slice(job, task, found, merge)
     return [] if stat is None else [stat]

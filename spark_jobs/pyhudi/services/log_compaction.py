@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.logfile.slice_log import counted_blocks
+from pyhudi.fileslice.logs import counted_blocks
 from pyhudi.services.compaction import (
     CompactionWork,
     claimed_groups,

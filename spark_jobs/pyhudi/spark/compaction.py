@@ -20,6 +20,7 @@ from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest, JobResult, Status
 from pyhudi.services.compaction import CompactionWork
 from pyhudi.services.compaction_job import (
@@ -38,7 +39,6 @@ from pyhudi.spark.stopwatch import Stopwatch
 from pyhudi.spark.work import METRICS, Work, note_files
 from pyhudi.spark.writing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.table.committed import STAMP, find_committed
-from pyhudi.table.log_merge import LogMerge
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
@@ -316,7 +316,7 @@ def _write(
     spark: SparkSession,
     work: CompactionWork,
     job: WriteContext,
-    merge: LogMerge,
+    merge: SliceReading,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
     """Write what every slice becomes, and give the statistics of the files that count."""

@@ -10,6 +10,7 @@ from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.filegroup.slices import AppendTarget, BaseFile
 from pyhudi.filegroup.view import GroupId
+from pyhudi.fileslice.reader import SliceLogs
 from pyhudi.index.bucket import BucketHash
 from pyhudi.index.moves import RelocationContext
 from pyhudi.index.simple import KeyLookup
@@ -19,7 +20,7 @@ from pyhudi.spark.relocation import RelocatedBatch, settle, with_contested
 from pyhudi.spark.tagging import TaggedBatch, tag, untagged
 from pyhudi.spark.work import Work
 from pyhudi.table.files import TableFiles
-from pyhudi.table.log_merge import SliceLogs, slice_logs
+from pyhudi.table.slice_reading import slice_logs
 from pyhudi.table.table import Table
 from pyhudi.write.plan.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
 from pyhudi.write.plan.profile import WorkloadProfile

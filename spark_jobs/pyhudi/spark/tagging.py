@@ -193,7 +193,7 @@ def _lookup(
         for search in tasks[number]:
             sought = Sought([pieces[piece] for piece in sorted(search.pieces)])
             for file in search.files:
-                hits = list(find_keys(storage, files[file].path, sought, lookup))
+                hits = list(find_keys(storage, files[file], sought, lookup))
                 if hits:
                     yield _hit_batch(file, hits)
 

@@ -123,7 +123,7 @@ def test_file_without_rows_is_whole():
     assert reader.schema.names == [*META_FIELDS, "id", "n"]
     assert reader.footer.bloom_text is not None
     assert reader.footer.min_key is None
-    assert list(reader.keys()) == []
+    assert list(reader.iter_tables([RECORD_KEY])) == []
 
 
 def test_file_without_meta_fields_has_the_avro_schema_alone():
@@ -266,7 +266,11 @@ def test_files_of_hudi_are_read_in_small_batches(name):
                 assert [
                     row for table in tables for row in table.to_pylist()
                 ] == expected.to_pylist()
-            keys = [key for chunk in reader.keys() for key in chunk.to_pylist()]  # noqa: SIM118
+            keys = [
+                key
+                for rows in reader.iter_tables([RECORD_KEY])
+                for key in rows[RECORD_KEY].to_pylist()
+            ]
             assert keys == expected.column(RECORD_KEY).to_pylist()
 
 

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 from pyarrow import orc
 
 from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.condition import RowCondition
 from pyhudi.basefile.encoding import joined
 from pyhudi.basefile.footer import FooterMetadata, read_footer
 from pyhudi.basefile.keys import KeyRecord
@@ -20,7 +21,6 @@ from pyhudi.basefile.waiting import WaitingRows
 from pyhudi.errors import CorruptTableError, InvariantError, UnsupportedError
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import avro_to_arrow
-from pyhudi.schema.metafields import RECORD_KEY
 
 BATCH_ROWS: Final = 131_072
 
@@ -259,10 +259,12 @@ class OrcReader:
             self._touch()
             raise CorruptTableError(f"{self._name} is not a whole ORC file: {error}") from error
 
-    def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
-        """Read the record keys alone, in file order, some at a time."""
-        for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
-            yield from table.column(RECORD_KEY).chunks
+    def matching_row_groups(
+        self,
+        condition: RowCondition,  # noqa: ARG002 - Arrow does not tell the statistics of ORC files
+    ) -> list[int]:
+        """All stripes, whatever the condition."""
+        return list(range(self.row_groups))
 
     def _touch(self) -> None:
         """Read something: Arrow gives one kind of error for bad bytes and for a storage that fails.

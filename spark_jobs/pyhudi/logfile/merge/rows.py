@@ -31,16 +31,6 @@ class MergedPart:
     deleted: int = 0
 
 
-def merged_rows(
-    stored: Iterable[pa.Table], records: LogRecords, keys_of: KeysOf, rule: MergeRule
-) -> Iterator[pa.Table]:
-    """The rows of a slice: stored ones as they are, those that records change, and new ones.
-
-    Shapes: as ``merged_parts``.
-    """
-    return (part.rows for part in merged_parts(stored, records, keys_of, rule))
-
-
 def merged_parts(
     stored: Iterable[pa.Table], records: LogRecords, keys_of: KeysOf, rule: MergeRule
 ) -> Iterator[MergedPart]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.stored_keys import keys_of
+from pyhudi.fileslice.opener import open_base
+from pyhudi.fileslice.stored_keys import keys_of
 from pyhudi.keys.key_positions import KeyPositions
 from pyhudi.merge.rule import Merged
 from pyhudi.schema.columns import Positions
-from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.write.files.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.job import TaskIdentity, WriteContext
@@ -27,7 +24,7 @@ BATCH_ROWS = 131_072
 def merge_file(
     job: WriteContext,
     task: TaskIdentity,
-    base: BaseFile,
+    previous: BaseFile,
     rows: pa.Table,
     leaving: pa.Array | None = None,
 ) -> WriteStat:
@@ -45,19 +42,19 @@ def merge_file(
     """
     incoming = IncomingRows.gather(rows, job, is_lookup=not job.is_concatenating)
     seen = np.zeros(incoming.rows.num_rows, dtype=bool)
-    with job.storage.open_input(base.path) as source:
-        reader = open_base_file(source, name=job.storage.absolute(base.path))
+    with open_base(job.storage, previous) as base:
         handle = BaseFileHandle(
             job,
             task,
-            partition=base.partition,
-            file_id=base.file_id,
-            previous=base,
-            previous_bloom=reader.footer.bloom_filter(),
+            partition=previous.partition,
+            file_id=previous.file_id,
+            previous=previous,
+            previous_bloom=base.footer.bloom_filter(),
         )
         with handle:
             places = KeyPositions(incoming.keys)
-            for old in _old_rows(job, reader):
+            stored = base.rows(job.schema, batch_rows=BATCH_ROWS, keep_dictionaries=True)
+            for old in stored:
                 if leaving is not None:
                     old = _without(job, old, leaving, handle)
                 if job.is_concatenating:
@@ -67,12 +64,6 @@ def merge_file(
                     _merge_batch(job, handle, old, incoming.rows, found, seen)
             _write_inserts(handle, incoming, seen, job)
     return handle.stat
-
-
-def _old_rows(job: WriteContext, reader: BaseFileReader) -> Iterator[pa.Table]:
-    # Texts that are stored with a dictionary pass through encoded, which spares most of their cost.
-    for table in reader.iter_tables(batch_rows=BATCH_ROWS, keep_dictionaries=True):
-        yield reconcile(table, job.schema, keep_dictionaries=True)
 
 
 def _merge_batch(

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from pyhudi.basefile.open import BaseFileReader
+from pyhudi.fileslice.opener import OpenBaseFile
 from pyhudi.keys.generators import KeyGenerator
+from pyhudi.schema.columns import one_array
 from pyhudi.schema.metafields import RECORD_KEY
 
 
@@ -21,26 +22,23 @@ def keys_of(rows: pa.Table, virtual_keys: KeyGenerator | None) -> pa.Array | pa.
     return virtual_keys.record_keys(rows)
 
 
+def key_columns(virtual_keys: KeyGenerator | None) -> tuple[str, ...]:
+    """The columns that ``keys_of`` looks at."""
+    return (RECORD_KEY,) if virtual_keys is None else virtual_keys.key_columns
+
+
 def stored_keys(
-    reader: BaseFileReader, virtual_keys: KeyGenerator | None, *, rows: int
+    base: OpenBaseFile, virtual_keys: KeyGenerator | None, *, rows: int
 ) -> Iterator[pa.ChunkedArray]:
     """The record keys of a base file, in file order, at least ``rows`` at a time but at its end.
 
     How many are best depends on how they are searched, see ``SoughtKeys``.
     """
     waiting: list[pa.StringArray] = []
-    for keys in _keys(reader, virtual_keys):
-        waiting.append(keys)
+    for table in base.tables(key_columns(virtual_keys)):
+        waiting.append(one_array(keys_of(table, virtual_keys)))
         if sum(map(len, waiting)) >= rows:
             yield pa.chunked_array(waiting, pa.string())
             waiting = []
     if waiting:
         yield pa.chunked_array(waiting, pa.string())
-
-
-def _keys(reader: BaseFileReader, virtual_keys: KeyGenerator | None) -> Iterator[pa.StringArray]:
-    if virtual_keys is None:
-        yield from reader.keys()
-        return
-    for rows in reader.iter_tables(virtual_keys.key_columns):
-        yield virtual_keys.record_keys(rows)
