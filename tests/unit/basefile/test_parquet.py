@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
-from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions, ParquetWriter
+from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions
+from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.errors import CorruptTableError, InvariantError, RecordKeyError
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
@@ -43,7 +44,7 @@ def _written(
 ) -> pa.Buffer:
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(schema, "t"))
-    with ParquetWriter(
+    with BaseFileWriter(
         sink.stream, with_meta(schema), avro, ParquetWriteOptions(**options), bloom
     ) as writer:
         for table in tables:
@@ -192,7 +193,7 @@ def test_rows_of_other_columns_are_refused():
 
 def test_abandoned_file_has_no_footer():
     sink = _Sink()
-    writer = ParquetWriter(
+    writer = BaseFileWriter(
         sink.stream, with_meta(_DATA), {}, ParquetWriteOptions(row_group_rows=5), _SMALL_BLOOM
     )
     writer.write(_rows(0, 20))
@@ -206,7 +207,7 @@ def test_abandoned_file_has_no_footer():
 def test_size_is_estimated_while_writing_and_exact_when_closed():
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    writer = ParquetWriter(
+    writer = BaseFileWriter(
         sink.stream, with_meta(_DATA), avro, ParquetWriteOptions(row_group_rows=5_000), None
     )
     for start in range(0, 20_000, 1_000):
@@ -223,7 +224,7 @@ def test_kept_rows_add_nothing_to_an_inherited_filter():
     before = ParquetReader(_written([_rows(0, 40)])).footer.bloom_filter()
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    with ParquetWriter(
+    with BaseFileWriter(
         sink.stream,
         with_meta(_DATA),
         avro,

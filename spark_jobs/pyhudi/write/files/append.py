@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.open import new_base_file
+from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.config.options.logs import LogDataFormat
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import InvariantError
@@ -209,10 +209,9 @@ class SliceLog:
 
     def _parquet(self, parts: Sequence[pa.Table]) -> pa.Buffer:
         job, sink = self._job, pa.BufferOutputStream()
-        writer = new_base_file(sink, job.schema, job.avro_schema, job.log_encoding, None)
-        for part in parts:
-            writer.write(part)
-        writer.close()
+        with BaseFileWriter(sink, job.schema, job.avro_schema, job.log_encoding, None) as writer:
+            for part in parts:
+                writer.write(part)
         return sink.getvalue()
 
     def _append(self, kind: BlockKind, content: Sequence[bytes | pa.Buffer]) -> _LogFile:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomFilter
-from pyhudi.basefile.open import format_of, new_base_file
+from pyhudi.basefile.writer import BaseFileWriter, format_of
 from pyhudi.errors import InvariantError
 from pyhudi.filegroup.names import base_file_name
 from pyhudi.filegroup.slices import BaseFile
@@ -76,7 +76,7 @@ class BaseFileHandle:
         kind = MarkerType.CREATE if self._previous is None else MarkerType.MERGE
         leave_marker(job.storage, job.instant, self.path, kind)
         self._sink = job.storage.open_output(self.path)
-        self._writer = new_base_file(
+        self._writer = BaseFileWriter(
             self._sink,
             job.schema,
             job.avro_schema,
