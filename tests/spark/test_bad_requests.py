@@ -27,7 +27,7 @@ from pyhudi.errors import (
     UnsupportedError,
 )
 from pyhudi.jobs import UpsertRequest
-from pyhudi.spark.upsert import run_upsert
+from pyhudi.spark.writing import run_upsert
 from pyhudi.table.table import open_table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action

@@ -12,7 +12,7 @@ import pyhudi
 from pyhudi.errors import OptionError, TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_of
 from pyhudi.index.bucket import BucketHash
-from pyhudi.spark.batch import hits
+from pyhudi.pipeline.batch import matches
 from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
 from tests.support.spark import spark  # noqa: F401 - a fixture
 
@@ -86,7 +86,7 @@ def test_positions_that_are_too_many_for_the_driver_stay_with_spark(
         table.parent.mkdir()
         write(spark, table, FIRST, "insert", index(name))
         write(spark, table, BATCH, "upsert", index(name))
-        monkeypatch.setattr(hits, "MOST_ROWS_AT_HAND", 0)
+        monkeypatch.setattr(matches, "MOST_ROWS_AT_HAND", 0)
     few, many_positions = map(rows_of, tables)
     assert few == many_positions
     assert (few == MOVED) == (name == "GLOBAL_SIMPLE")

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import pyhudi
 from pyhudi.errors import ConflictError
-from pyhudi.spark import upsert as module
+from pyhudi.pipeline import write as module
 from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
 from tests.support.tree import tree
 

@@ -22,7 +22,7 @@ from pyhudi.errors import (
 )
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.schema.codec import read_container
-from pyhudi.spark.upsert import run_upsert
+from pyhudi.spark.writing import run_upsert
 from pyhudi.transaction.clustering import pending_clustering_groups
 from tests.support.golden import golden_table
 from tests.support.orders import OPTIONS, SCHEMA, many, orders, rows_of, tuples, write

@@ -14,8 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 import pyhudi.spark
-from pyhudi.spark.batch.source import FrameRows, ParquetRows, rows_of_frame
-from pyhudi.spark.upsert import write_rows
+from pyhudi.pipeline.batch.source import ParquetRows
+from pyhudi.pipeline.environment import environment_on
+from pyhudi.pipeline.write import write_rows
+from pyhudi.spark.runner import SparkRunner
+from pyhudi.spark.source import FrameRows, rows_of_frame
 from tests.support.orders import OPERATION, OPTIONS, SCHEMA, commit_of, many, rows_of, write
 
 pytestmark = pytest.mark.spark
@@ -156,7 +159,13 @@ def test_a_bulk_insert_of_a_plain_scan_makes_few_files(spark: SparkSession, tmp_
         assert least <= len(large.tasks) <= least + 2
         assert [split for task in large.tasks for split in task] == [s for (s,) in spread.tasks]
     table = tmp_path / "table"
-    done = write_rows(spread, str(table), {**OPTIONS, OPERATION: "bulk_insert"})
+    environment = environment_on(SparkRunner(spark))
+    done = write_rows(
+        environment,
+        spread,
+        str(table),
+        {**OPTIONS, OPERATION: "bulk_insert"},
+    )
     assert done.files["created"] <= 3 * cores
     assert len(rows_of(table)) == 4000
 
@@ -177,6 +186,7 @@ def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(
         pq.write_table(written[-1], source / f"{number}.parquet", row_group_size=700)
     lost = pa.table({"id": [None], "part": ["p0"], "ts": [1], "value": ["red"]}, schema=SCHEMA)
     pq.write_table(pa.concat_tables([lost, written[0]]), source / "0.parquet")
+    environment = environment_on(SparkRunner(spark))
     found = rows_of_frame(spark.read.parquet(str(source)))
     assert isinstance(found, ParquetRows)
     assert found.with_dictionaries(SCHEMA.names).encoded == ("part", "value")
@@ -188,13 +198,18 @@ def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(
         "pyhudi.write.error.policy": "report",
         "pyhudi.write.error.path": str(tmp_path / "failed"),
     }
-    done = write_rows(found, str(tmp_path / "table"), options)
+    done = write_rows(environment, found, str(tmp_path / "table"), options)
     assert done.records["failed"] == 1
     (failed,) = pq.read_table(tmp_path / "failed")["row"].to_pylist()
     assert json.loads(failed) == {"id": None, "part": "p0", "ts": 1, "value": "red"}
     read = pyhudi.read_table(tmp_path / "table").select(SCHEMA.names).sort_by("id")
     assert read.equals(pa.concat_tables(written).sort_by("id"))
-    again = write_rows(found, str(tmp_path / "table"), {**options, OPERATION: "upsert"})
+    again = write_rows(
+        environment,
+        found,
+        str(tmp_path / "table"),
+        {**options, OPERATION: "upsert"},
+    )
     assert again.records["updated"] == 4000
     read = pyhudi.read_table(tmp_path / "table").select(SCHEMA.names).sort_by("id")
     assert read.equals(pa.concat_tables(written).sort_by("id"))

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from pyhudi.spark.batch.arrow_map import map_in_arrow
-from pyhudi.spark.batch.source import ParquetRows, Rows, rows_of_frame
+from pyhudi.pipeline.batch.source import ParquetRows, SourceRows
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.spark.arrow_map import map_in_arrow
+from pyhudi.spark.source import rows_of_frame
 
 pytestmark = pytest.mark.spark
 
@@ -22,12 +24,12 @@ _OBJECTS = pa.schema([pa.field("collected", pa.int64()), pa.field("spared", pa.i
 _TIMES = 6
 
 
-def _pid(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _pid(_task: TaskIdentity, _batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_arrays([pa.array([os.getpid()], pa.int64())], schema=_PID)
 
 
-def _pids(rows: Rows) -> set[int]:
-    return {rows.map_batches(_pid, _PID).collect()[0].pid for _ in range(_TIMES)}
+def _pids(rows: SourceRows) -> set[int]:
+    return {rows.map(_pid, _PID).collect()[0].pid for _ in range(_TIMES)}
 
 
 def test_a_task_that_reads_files_itself_leaves_its_worker_alive(
@@ -56,6 +58,6 @@ def test_what_a_worker_has_imported_is_not_looked_through_after_every_task(
     assert max(run.collected for run in spared) < min(run.spared for run in spared) / 10
 
 
-def _objects(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _objects(_task: TaskIdentity, _batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     counts = [len(gc.get_objects()), gc.get_freeze_count()]
     yield pa.RecordBatch.from_arrays([pa.array([n], pa.int64()) for n in counts], schema=_OBJECTS)

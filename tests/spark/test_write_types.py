@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 import pyhudi
 import pyhudi.spark
 from pyhudi.jobs import UpsertRequest
+from pyhudi.pipeline.batch.source import ParquetRows
 from pyhudi.schema.metafields import META_FIELDS
-from pyhudi.spark.batch.source import ParquetRows, rows_of_source
-from pyhudi.spark.upsert import run_upsert
+from pyhudi.spark.source import rows_of_source
+from pyhudi.spark.writing import run_upsert
 from tests.support.golden import row_texts
 from tests.support.orders import OPTIONS, SMALL_FILES
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyhudi.spark.compaction import compact
     from pyhudi.spark.reading import read
-    from pyhudi.spark.upsert import write
+    from pyhudi.spark.writing import write
 
 __all__ = ["compact", "read", "write"]
 
 _HOMES = {
     "compact": "pyhudi.spark.compaction",
     "read": "pyhudi.spark.reading",
-    "write": "pyhudi.spark.upsert",
+    "write": "pyhudi.spark.writing",
 }
 
 

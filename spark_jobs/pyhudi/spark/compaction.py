@@ -1,61 +1,20 @@
-"""Compaction from request to result: plan it, run it over tasks, or take the plan back."""
+"""Compactions of log files, as tasks of Spark."""
 
 from __future__ import annotations
 
-import json
-import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
-from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
-from pyhudi.config.options.compaction import INLINE
-from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
-from pyhudi.errors import HudiError, RequestError
-from pyhudi.filegroup.slices import FileSlice
-from pyhudi.fileslice.reading import SliceReading
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest, JobResult, Status
-from pyhudi.services.compaction import CompactionWork
-from pyhudi.services.compaction_job import (
-    check_compactable,
-    compaction_job,
-    compaction_merge,
-    compaction_metadata,
-)
-from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
-from pyhudi.services.compaction_plan import is_due
-from pyhudi.services.rollback import writer_of
-from pyhudi.spark.batch.arrow_map import BatchFunction, map_in_arrow
-from pyhudi.spark.batch.pieces import this_task
+from pyhudi.jobs import COMPACTION_KIND, CompactionRequest, JobResult
+from pyhudi.pipeline.compaction import compaction_service
+from pyhudi.pipeline.environment import environment_on
+from pyhudi.services.compaction_kinds import compaction_kind
 from pyhudi.spark.failures import explained
-from pyhudi.spark.stopwatch import Stopwatch
-from pyhudi.spark.work import METRICS, Work, note_files
-from pyhudi.spark.writing import STAT_SCHEMA, stat_batch, stats_of
-from pyhudi.table.committed import STAMP, find_committed
-from pyhudi.table.metadata_table import disable
-from pyhudi.table.pending import find_planned
-from pyhudi.table.result import job_result
-from pyhudi.table.table import Table, open_table
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import SystemClock
-from pyhudi.timeline.instant import Instant
-from pyhudi.transaction.transaction import Writer
-from pyhudi.write.encoding import full_file_bytes
-from pyhudi.write.job import WriteContext
-from pyhudi.write.plan.sharing import share_tasks
-
-# Slices share a task as long as neither their base files nor their log files are much.
-_TASK_BASE_BYTES = 32 << 20
-_TASK_LOG_BYTES = 8 << 20
-
-_log = logging.getLogger(__name__)
+from pyhudi.spark.runner import SparkRunner
 
 
 def compact(
@@ -100,12 +59,12 @@ def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult
     options = request.options()
     with explained():
         check_known(options)
-        service = _service(
-            spark,
+        environment = environment_on(SparkRunner(spark), request.storage_options)
+        service = compaction_service(
+            environment,
             compaction_kind(request.kind),
-            request.base_path,
+            environment.open_storage(request.base_path),
             WriteConfig.from_options(options),
-            request.storage_options,
             request.commit_metadata,
         )
         match request.mode:
@@ -117,245 +76,3 @@ def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult
                 return service.schedule()
             case _:
                 return service.schedule_and_execute()
-
-
-def compact_after(work: Work, result: JobResult) -> None:
-    """Plan and run compactions after a write, as its options ask for.
-
-    Those that are pending are run first. The write stands whatever becomes of them. Where nothing
-    is asked for, the log says when a compaction is due.
-
-    Source: BaseHoodieTableServiceClient.runTableServicesInline, Hudi 0.15 and 1.1.
-    """
-    config = work.config.compaction
-    is_asked = config.is_inline or config.is_scheduled_inline or config.is_log_inline
-    is_logged = work.target.config.table_type is TableType.MERGE_ON_READ
-    session = SparkSession.getActiveSession()
-    if not is_logged or result.status != "committed" or session is None:
-        return
-    if not is_asked:
-        _tell_when_due(work, result)
-        return
-    service = partial(
-        _service,
-        session,
-        path=work.target.path,
-        config=work.config,
-        storage_options=work.storage_options,
-        commit_metadata={},
-    )
-    try:
-        with explained(), work.watch.stage("compact"):
-            if config.is_inline:
-                service(compaction_kind(COMPACTION_KIND)).execute_all()
-            elif config.is_scheduled_inline:
-                service(compaction_kind(COMPACTION_KIND)).schedule_unless_pending()
-            if config.is_log_inline:
-                service(compaction_kind(LOG_COMPACTION_KIND)).execute_all()
-    except HudiError as failure:
-        _log.warning("%s: the write is committed, but not compacted: %s", result.table, failure)
-
-
-def _tell_when_due(work: Work, result: JobResult) -> None:
-    table = work.target.table
-    if not table or not result.instant:
-        return
-    if is_due(table.timeline, work.config.compaction, result.instant):
-        _log.info(
-            "%s: a compaction is due: reads merge the log files of every write since the last one; "
-            "PyhudiCompactionOperator, pyhudi.spark.compact or %s=true compacts them",
-            result.table,
-            INLINE.key,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Service:
-    """The compactions of one kind of one table. ``extra`` goes into plans and commits."""
-
-    kind: CompactionKind
-    spark: SparkSession
-    path: str
-    config: WriteConfig
-    storage_options: Mapping[str, str] | None
-    extra: Mapping[str, str]
-    watch: Stopwatch
-
-    def schedule(self) -> JobResult:
-        table = self._open()
-        found = self._planned_before(table)
-        if found is None:
-            file_format = BaseFileFormat(table.config.base_file_format)
-            with self.watch.stage("plan"):
-                found = self.kind.schedule(
-                    self._writer(table),
-                    self.config.compaction,
-                    full_file_bytes=full_file_bytes(self.config, file_format),
-                    extra=self.extra,
-                )
-        return self._result("nothing_to_do" if found is None else "scheduled", found)
-
-    def schedule_and_execute(self) -> JobResult:
-        key, table = self.extra.get(STAMP), self._open()
-        version = table.config.version
-        landed = None if not key else find_committed(table.storage, version, table.timeline, key)
-        if landed is not None:
-            return self._result("already_committed", landed.instant, landed.stats)
-        planned = self.schedule()
-        return planned if planned.instant is None else self.execute(planned.instant)
-
-    def execute_all(self) -> None:
-        """Run what is planned, then what is due."""
-        while pending := self.oldest_pending():
-            self.execute(pending)
-        self.schedule_and_execute()
-
-    def schedule_unless_pending(self) -> None:
-        """Plan what is due, where nothing is planned."""
-        if self.oldest_pending() is None:
-            self.schedule()
-
-    def execute(self, instant: str | None) -> JobResult:
-        table = self._open()
-        if instant is None:
-            return self._result("nothing_to_do", None)
-        found = self.kind.find(table.timeline, instant)
-        if found is not None and found.is_completed:
-            return self._result("already_committed", instant, self._stats_at(table, found))
-        if found is not None and table.config.metadata_partitions:
-            disable(table.storage, table.config)
-        run = self.kind.run(self._writer(table), instant)
-        with run as work:
-            merge = compaction_merge(work.table, instant, self.config)
-            job = compaction_job(work.table, instant, self.config, merge)
-            with self.watch.stage("write") as noted:
-                stats = _write(self.spark, work, job, merge, self.kind.write_slice)
-                note_files(noted, stats)
-            with self.watch.stage("commit"):
-                paths = frozenset(stat.path for stat in stats if stat.path)
-                extra = {**self.extra, METRICS: json.dumps(self.watch.stages())}
-                name = self.kind.commit_name
-                metadata = compaction_metadata(work.table, stats, extra, name)
-                run.complete(metadata.to_bytes(), paths)
-        return self._result("committed", instant, tuple(stats))
-
-    def unschedule(self, instant: str) -> JobResult:
-        self.kind.unschedule(self._writer(self._open()), instant)
-        return self._result("unscheduled", instant)
-
-    def oldest_pending(self) -> str | None:
-        """The instant of the oldest compaction that is planned and not done."""
-        return self.kind.oldest_pending(self._open().timeline)
-
-    def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
-        data = active.read_state(table.storage, table.config.version, completed)
-        metadata = CommitMetadata.from_bytes(data, where=completed.time)
-        if metadata.operation_type not in ("UNKNOWN", self.kind.commit_name):
-            raise RequestError(
-                f"instant {completed.time} is of the operation {metadata.operation_type} and not "
-                f"{self.kind.commit_name}",
-                where=self.path,
-            )
-        return tuple(metadata.write_stats)
-
-    def _open(self) -> Table:
-        return open_table(self.path, self.storage_options)
-
-    def _planned_before(self, table: Table) -> str | None:
-        """The plan that an earlier try of this request made."""
-        key, version = self.extra.get(STAMP), table.config.version
-        if not key:
-            return None
-        return find_planned(table.storage, version, table.timeline, key, self.kind.action)
-
-    def _writer(self, table: Table) -> Writer:
-        return writer_of(table, SystemClock(), self.config.heartbeat)
-
-    def _result(
-        self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()
-    ) -> JobResult:
-        table = self._open()
-        return job_result(
-            status,
-            operation=self.kind.operation,
-            table=table.config.name,
-            base_path=self.path,
-            instant=instant,
-            completion_time=None if instant is None else table.completion_time(instant),
-            stats=stats,
-            seconds=self.watch.seconds(),
-            stages=self.watch.stages(),
-        )
-
-
-def _service(
-    spark: SparkSession,
-    kind: CompactionKind,
-    path: str,
-    config: WriteConfig,
-    storage_options: Mapping[str, str] | None,
-    commit_metadata: Mapping[str, str],
-) -> _Service:
-    table = open_table(path, storage_options)
-    check_compactable(table.config, path)
-    extra = {**config.commit_metadata, **commit_metadata}
-    if config.idempotency_key:
-        extra[STAMP] = config.idempotency_key
-    return _Service(
-        kind=kind,
-        spark=spark,
-        path=path,
-        config=config,
-        storage_options=storage_options,
-        extra=extra,
-        watch=Stopwatch(table.config.name),
-    )
-
-
-def _write(
-    spark: SparkSession,
-    work: CompactionWork,
-    job: WriteContext,
-    merge: SliceReading,
-    write_slice: WriteSlice,
-) -> list[WriteStat]:
-    """Write what every slice becomes, and give the statistics of the files that count."""
-    tasks = _tasks(work.slices, spark.sparkContext.defaultParallelism)
-    if not tasks:
-        return []
-    numbers, run = spark.range(0, len(tasks), 1, len(tasks)), work.run
-
-    def compact_one(number: int) -> Iterator[pa.RecordBatch]:
-        task = replace(this_task(), stage_id=run)
-        for found in tasks[number]:
-            yield from (stat_batch([stat]) for stat in write_slice(job, task, found, merge))
-
-    return stats_of(map_in_arrow(numbers, _for_each(compact_one), STAT_SCHEMA))
-
-
-def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileSlice, ...], ...]:
-    """Which slices one task compacts after another, the largest tasks first."""
-    sizes = [
-        (
-            0 if each.base_file is None else each.base_file.size_bytes,
-            sum(log.size_bytes for log in each.log_files),
-        )
-        for each in slices
-    ]
-    bounds = (
-        min(_TASK_BASE_BYTES, sum(base for base, _ in sizes) // (parallelism * 4)),
-        min(_TASK_LOG_BYTES, sum(logs for _, logs in sizes) // (parallelism * 4)),
-    )
-    tasks = share_tasks(sizes, bounds=bounds)
-    # Spark starts tasks in their order; with a large one last, all other cores would wait for it.
-    ordered = sorted(tasks, key=lambda task: sum(sum(sizes[n]) for n in task), reverse=True)
-    return tuple(tuple(slices[number] for number in task) for task in ordered)
-
-
-def _for_each(function: Callable[[int], Iterator[pa.RecordBatch]]) -> BatchFunction:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from function(number)
-
-    return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -20,8 +20,11 @@ from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.opener import home_of, open_base
 from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.rows import read_file, read_slice
-from pyhudi.spark.batch.arrow_map import arrow_for_spark, map_in_arrow
-from pyhudi.spark.batch.local_folder import with_local_folder
+from pyhudi.runner.runner import NumberedFunction
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.schema.microseconds import in_microseconds
+from pyhudi.spark.local_folder import with_local_folder
+from pyhudi.spark.runner import SparkRunner
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 from pyhudi.write.plan.sharing import share_tasks
@@ -135,8 +138,8 @@ def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> D
     if not work:
         return spark.createDataFrame([], spark_schema(plan.result_schema))
     tasks = shared_work(work, spark.sparkContext.defaultParallelism)
-    numbers = spark.range(0, len(tasks), numPartitions=len(tasks))
-    return map_in_arrow(numbers, _reader(storage, plan, tasks), plan.result_schema)
+    reader = _reader(storage, plan, tasks)
+    return SparkRunner(spark).tasks(len(tasks), reader, plan.result_schema).frame
 
 
 def shared_work(work: Sequence[Work], cores: int) -> tuple[tuple[Work, ...], ...]:
@@ -158,22 +161,18 @@ def _cost(work: Work) -> int:
     return sum(_OPEN_BYTES + file.size_bytes for file in files if file is not None)
 
 
-def _reader(
-    storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[Work]]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    given = arrow_for_spark(plan.result_schema)
+def _reader(storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[Work]]) -> NumberedFunction:
+    given = in_microseconds(plan.result_schema)
     # Tasks are told what to read by ``tasks``.
     plan = replace(plan, files=(), slices=())
 
-    def rows_of_tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows_of_task(_: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
         local = _with_local_folder(plan)
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                for work in tasks[number]:
-                    for rows in _rows(storage, local, work):
-                        yield from rows.cast(given).to_batches()
+        for work in tasks[number]:
+            for rows in _rows(storage, local, work):
+                yield from rows.cast(given).to_batches()
 
-    return rows_of_tasks
+    return rows_of_task
 
 
 def _with_local_folder(plan: ReadPlan) -> ReadPlan:

@@ -1,258 +1,66 @@
-"""From buckets to tasks to write statistics.
-
-Every row of a staged batch is sent to the task of its bucket; each task writes one file group, or
-several small ones.
-"""
+"""Data frames and sources of jobs into tables."""
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Mapping
 
-import numpy as np
-import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi.actions.commit import WriteStat
-from pyhudi.errors import InvariantError
-from pyhudi.index.bucket import BucketHash
-from pyhudi.keys.key_hash import key_hash
-from pyhudi.keys.murmur import shuffle_keys
-from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.spark.batch.arrow_map import BatchFunction, few_rows_a_batch, map_in_arrow
-from pyhudi.spark.batch.matches import map_pieces, positions_of
-from pyhudi.spark.batch.pieces import (
-    KEY_SCHEMA,
-    buffers,
-    from_bytes,
-    one_by_one,
-    one_row,
-    record_batch,
-    this_task,
-    to_bytes,
-)
-from pyhudi.spark.batch.staging import StagedBatch, split_by
-from pyhudi.spark.placing import Places
-from pyhudi.spark.relocation import NO_FILE
-from pyhudi.write.files.append import append_rows
-from pyhudi.write.files.create import create_files
-from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import WriteContext
-from pyhudi.write.plan.buckets import Bucket, BucketPlan
-from pyhudi.write.plan.hash_buckets import NOWHERE
-from pyhudi.write.plan.sharing import share_tasks
-
-ROUTED_SCHEMA = pa.schema(
-    [
-        pa.field("salt", pa.int32()),
-        pa.field("bucket", pa.int32()),
-        pa.field("piece_id", pa.int64()),
-        pa.field("rows", pa.binary()),
-        pa.field("leaving", pa.binary()),
-    ]
-)
-STAT_SCHEMA = pa.schema([pa.field("stat", pa.string())])
-
-_NEVER_FULL = 1 << 62
-# Buckets share a task as long as neither what they rewrite nor what arrives for them is much.
-_TASK_BYTES = 32 << 20
-_TASK_ROWS = 100_000
+from pyhudi.errors import OptionError
+from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.pipeline.environment import environment_on
+from pyhudi.pipeline.write import write_rows
+from pyhudi.spark.failures import explained
+from pyhudi.spark.runner import SparkRunner
+from pyhudi.spark.source import rows_of_frame, rows_of_source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Routing:
-    """How a piece's rows find their buckets.
+def write(
+    frame: DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    options: Mapping[str, str],
+    mode: str = "append",
+    storage_options: Mapping[str, str] | None = None,
+) -> JobResult:
+    """Write a DataFrame into the Hudi table at a path, which is created if there is none.
 
-    ``drops_new`` leaves out rows of new keys, ``drops_stored`` those of keys the table has;
-    ``settled`` are the numbers in hits whose rows come on their own. ``hash`` says where keys
-    belong in a table with the BUCKET index.
+    ``options`` are Hudi's own (``hoodie.datasource.write.operation`` …); what the table knows of
+    itself need not be said again.
+
+    Raises:
+        RequestError: options, rows and table do not fit; nothing was written.
+        ConflictError: another writer is at work; nothing of this write is visible.
+        PlatformError: disk, network or Spark failed; nothing of this write is visible.
+    Guarantees: the rows are in the table whole when this returns, and not at all when it raises.
     """
-
-    plan: BucketPlan
-    bucket_of_file: Mapping[int, int]
-    settled: frozenset[int]
-    hash: BucketHash | None
-    salts: np.ndarray
-    schema: pa.Schema
-    drops_new: bool
-    drops_stored: bool
-
-    def bucket_of(self, partition: str, keys: pa.Array) -> np.ndarray:
-        """The bucket of each new key of a partition; ``NOWHERE`` for a row that is left out."""
-        shares = self.plan.shares.get(partition)
-        if shares is None:
-            raise InvariantError(f"{len(keys)} new rows of partition {partition!r} have no bucket")
-        if self.hash is None:
-            return shares.bucket_of(key_hash(keys))
-        return shares.bucket_of(self.hash.buckets_of(keys).astype(np.uint64))
-
-
-def write_buckets(
-    staged: StagedBatch, places: Places, plan: BucketPlan, *, job: WriteContext, schema: pa.Schema
-) -> list[WriteStat]:
-    """Write every bucket, a task each, and give the statistics of the files that count.
-
-    Shapes: ``schema`` is that of the staged rows.
-    Guarantees: of the attempts of a task only the one that Spark took is in the result.
-    """
-    tasks = _tasks(plan.buckets, staged.frame.sparkSession.sparkContext.defaultParallelism)
-    task_of = {number: task for task, numbers in enumerate(tasks) for number in numbers}
-    salts = shuffle_keys(len(tasks))
-    hashed, settled = places.hashed, places.settled
-    routing = Routing(
-        plan=plan,
-        bucket_of_file=_buckets_of_files(places, plan),
-        settled=frozenset() if settled is None else settled.files,
-        hash=None if hashed is None else hashed.hash,
-        salts=np.array([salts[task_of[bucket.number]] for bucket in plan.buckets], np.int32),
-        schema=schema,
-        drops_new=job.is_deleting and hashed is None,
-        drops_stored=job.drops_stored,
-    )
-    routed = map_pieces(staged, places.tagged.hits, _route(routing), ROUTED_SCHEMA)
-    if settled is not None:
-        routed = routed.unionAll(
-            map_in_arrow(settled.frame, _route_settled(routing), ROUTED_SCHEMA)
+    if mode != "append":
+        raise OptionError(
+            f"mode is {mode!r}; only 'append' is supported, the operation says what becomes of rows"
         )
-    delivered = routed.repartition(len(tasks), "salt")
-    if hashed is not None:
-        # A hash bucket is one file group, however large it becomes.
-        job = replace(job, max_file_size_bytes=_NEVER_FULL)
-    written = map_in_arrow(delivered, _write(plan.buckets, job, schema), STAT_SCHEMA)
-    with few_rows_a_batch(written.sparkSession):
-        return stats_of(written)
+    with explained():
+        environment = environment_on(SparkRunner(frame.sparkSession), storage_options)
+        return write_rows(environment, rows_of_frame(frame), os.fspath(path), options)
 
 
-def _tasks(buckets: Sequence[Bucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
-    """Which buckets, by number, one task writes after another."""
-    sizes = [(0 if b.base is None else b.base.size_bytes, b.updates + b.inserts) for b in buckets]
-    rows = sum(rows for _, rows in sizes) // (parallelism * 4)
-    size_bytes = sum(size for size, _ in sizes) // (parallelism * 4)
-    bounds = (min(_TASK_BYTES, size_bytes), min(_TASK_ROWS, rows))
-    tasks = share_tasks(sizes, bounds=bounds)
-
-    def size(task: tuple[int, ...]) -> tuple[int, int]:
-        return sum(sizes[n][0] for n in task), sum(sizes[n][1] for n in task)
-
-    # Spark starts tasks in their order; with a large one last, all other cores would wait for it.
-    return tuple(sorted(tasks, key=size, reverse=True))
-
-
-def _buckets_of_files(places: Places, plan: BucketPlan) -> dict[int, int]:
-    touched = set(places.tagged.updates())
-    if places.settled is not None:
-        touched.update(places.settled.updates)
-    return {
-        number: plan.by_file[file.partition, file.file_id]
-        for number, file in enumerate(places.files)
-        if (file.partition, file.file_id) in plan.by_file and number in touched
-    }
-
-
-def stats_of(written: DataFrame) -> list[WriteStat]:
-    """Run the write and collect its statistics."""
-    return [WriteStat.from_json(json.loads(row.stat)) for row in written.collect()]
-
-
-def stat_batch(stats: Sequence[WriteStat]) -> pa.RecordBatch:
-    """Statistics as they leave a task."""
-    texts = [json.dumps(stat.to_json()) for stat in stats]
-    return record_batch([pa.array(texts, pa.string())], STAT_SCHEMA)
-
-
-def _route(routing: Routing) -> BatchFunction:
-    def route(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for piece in one_by_one(batches):
-            yield from _route_piece(routing, piece)
-
-    return route
-
-
-def _route_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    rows = from_bytes(buffers(piece.column("rows"))[0], routing.schema)
-    piece_id = piece.column("piece_id")[0].as_py()
-    files = piece.column("files")[0].as_py() or []
-    is_stored = np.zeros(rows.num_rows, dtype=bool)
-    targets: list[tuple[int, np.ndarray]] = []
-    for file, data in zip(files, piece.column("positions")[0].as_py() or [], strict=True):
-        positions = positions_of(data)
-        is_stored[positions] = True
-        if not routing.drops_stored and file not in routing.settled:
-            targets.append((routing.bucket_of_file[file], positions))
-    partition = piece.column("partition_path")[0].as_py()
-    fresh = np.flatnonzero(~is_stored)
-    if len(fresh) and not routing.drops_new:
-        chosen = routing.bucket_of(partition, rows.column(RECORD_KEY).take(pa.array(fresh)))
-        targets.extend((bucket, fresh[local]) for bucket, local in split_by(chosen))
-    for bucket, positions in targets:
-        if bucket != NOWHERE:
-            part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
-            yield _routed(routing, bucket, piece_id, to_bytes(part), None)
-
-
-def _route_settled(routing: Routing) -> BatchFunction:
-    def route(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for piece in one_by_one(batches):
-            yield from _route_settled_piece(routing, piece)
-
-    return route
-
-
-def _route_settled_piece(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    piece_id, file = piece.column("piece_id")[0].as_py(), piece.column("file")[0].as_py()
-    data, leaving = piece.column("rows")[0].as_py(), piece.column("leaving")[0].as_py()
-    if file != NO_FILE:
-        yield _routed(routing, routing.bucket_of_file[file], piece_id, data, leaving)
-        return
-    rows = from_bytes(data, routing.schema)
-    chosen = routing.bucket_of(piece.column("partition_path")[0].as_py(), rows.column(RECORD_KEY))
-    for bucket, positions in split_by(chosen):
-        part = to_bytes(rows.take(pa.array(positions)))
-        yield _routed(routing, bucket, piece_id, part, None)
-
-
-def _routed(
-    routing: Routing, bucket: int, piece_id: int, rows: bytes | None, leaving: bytes | None
-) -> pa.RecordBatch:
-    return one_row([routing.salts[bucket], bucket, piece_id, rows, leaving], ROUTED_SCHEMA)
-
-
-def _write(buckets: tuple[Bucket, ...], job: WriteContext, schema: pa.Schema) -> BatchFunction:
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
-        leaving: dict[int, list[pa.Array]] = defaultdict(list)
-        for batch in batches:
-            numbers = batch.column("bucket").to_pylist()
-            ids = batch.column("piece_id").to_pylist()
-            data, gone = buffers(batch.column("rows")), buffers(batch.column("leaving"))
-            for number, piece_id, rows, keys in zip(numbers, ids, data, gone, strict=True):
-                if rows is not None:
-                    arrived[number].append((piece_id, from_bytes(rows, schema)))
-                if keys is not None:
-                    leaving[number].append(from_bytes(keys, KEY_SCHEMA).column(0))
-        for number in sorted({*arrived, *leaving}):
-            # The shuffle mixes the pieces; ties between equal ordering values go by arrival.
-            parts = sorted(arrived.pop(number, []), key=lambda part: part[0])
-            table = pa.Table.from_batches([part for _, part in parts], schema=schema)
-            parts.clear()
-            going = leaving.pop(number, [])
-            keys = pa.concat_arrays(going) if going else None
-            yield stat_batch(_write_bucket(buckets[number], job, table, keys))
-
-    return write
-
-
-def _write_bucket(
-    bucket: Bucket, job: WriteContext, rows: pa.Table, leaving: pa.Array | None
-) -> list[WriteStat]:
-    # Sequence numbers count within a bucket, and a task may write several.
-    task = replace(this_task(), partition_id=bucket.number)
-    if bucket.log is not None:
-        return append_rows(job, task, bucket.log, rows, leaving)
-    if bucket.base is not None:
-        return [merge_file(job, task, bucket.base, rows, leaving)]
-    return list(
-        create_files(job, task, partition=bucket.partition, file_id=bucket.file_id, rows=rows)
-    )
+def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
+    """Carry out the request of the job ``upsert.py``."""
+    options = request.options()
+    with explained():
+        rows = None
+        if request.source is not None:
+            rows = rows_of_source(
+                spark,
+                request.source,
+                source_format=request.source_format,
+                source_options=request.source_options,
+                sql=request.sql,
+            )
+        return write_rows(
+            environment_on(SparkRunner(spark), request.storage_options),
+            rows,
+            request.base_path,
+            options,
+            commit_metadata=request.commit_metadata,
+        )

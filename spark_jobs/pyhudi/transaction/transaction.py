@@ -61,6 +61,7 @@ class Transaction:
     def __init__(self, writer: Writer, action: Action, requested: bytes = b"") -> None:
         self._writer, self._action, self._requested = writer, action, requested
         self._is_complete = False
+        self.is_started = False
         self.instant = ""
 
     def __enter__(self) -> Transaction:
@@ -88,6 +89,7 @@ class Transaction:
     def start(self, plan: bytes) -> None:
         """Make the instant inflight, with what the write is about to do."""
         writer = self._writer
+        self.is_started = True
         active.write_state(
             writer.storage, writer.config.version, self._pending(State.INFLIGHT), plan
         )

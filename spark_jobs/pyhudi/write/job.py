@@ -13,6 +13,7 @@ from pyhudi.basefile.writer import FileEncoding
 from pyhudi.config.options.logs import LogConfig
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
+from pyhudi.runner.task import TaskIdentity as TaskIdentity  # re-exported
 from pyhudi.storage.storage import Storage
 
 
@@ -48,20 +49,3 @@ class WriteContext:
     def has_meta_columns(self) -> bool:
         """Whether the meta columns of the files are filled."""
         return self.virtual_keys is None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskIdentity:
-    """Which attempt of which task is writing; its token tells the files of attempts apart."""
-
-    partition_id: int
-    stage_id: int
-    attempt_id: int
-
-    @property
-    def write_token(self) -> str:
-        """The middle part of a base file's name.
-
-        Source: FSUtils.makeWriteToken, Hudi 0.15.
-        """
-        return f"{self.partition_id}-{self.stage_id}-{self.attempt_id}"

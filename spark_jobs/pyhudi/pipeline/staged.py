@@ -1,0 +1,122 @@
+"""A staged batch on its way to file groups: lookup, counts, buckets, files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.config.options.operations import StoredKeys
+from pyhudi.config.table import TableType
+from pyhudi.errors import ConflictError, RecordKeyError
+from pyhudi.filegroup.names import hash_bucket_file_id
+from pyhudi.filegroup.slices import AppendTarget, BaseFile
+from pyhudi.pipeline.batch.staging import StagedBatch
+from pyhudi.pipeline.begun import Begun
+from pyhudi.pipeline.files.routing import write_buckets
+from pyhudi.pipeline.lookup.result import LookupResult, look_up, profile_of
+from pyhudi.pipeline.lookup.tagging import TaggedBatch
+from pyhudi.pipeline.replacing import replaced_groups
+from pyhudi.pipeline.write_run import WriteRun, Written, note_files
+from pyhudi.table.table import Table
+from pyhudi.timeline.clock import new_file_id_prefix
+from pyhudi.transaction.clustering import pending_clustering_groups
+from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
+from pyhudi.write.plan.hash_buckets import assign_hash_buckets
+from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
+
+
+def write_staged(begun: Begun, staged: StagedBatch) -> Written:
+    """Find a file group for every row of the batch and write the files.
+
+    Raises:
+        RecordKeyError: the table has some of the keys, and the request wants none of these.
+        ConflictError: file groups to update are under a pending clustering.
+    """
+    run, table = begun.run, begun.table
+    replaced = replaced_groups(run, table, staged.partitions)
+    with run.watch.stage("lookup") as noted:
+        found = look_up(run, staged, table)
+        searched = sum(file.size_bytes for file in found.files)
+        noted.moved(sum(found.tagged.updates().values()), searched)
+    try:
+        if run.config.stored_keys is StoredKeys.FAIL and found.tagged.updates():
+            raise _stored_keys_found(found.tagged)
+        nothing = Written(replaced=replaced, failures=run.failures)
+        profile = profile_of(run, staged, found)
+        if profile.is_empty and run.is_nothing(nothing):
+            return nothing
+        plan = _plan(run, table, profile, found)
+        begun.instant.start(_intent(run, profile, found).to_bytes())
+        if not plan.buckets:
+            return nothing
+        with run.watch.stage("write") as noted:
+            context = run.context(table, begun.instant.instant)
+            schema = run.target.keying.schema
+            stats = write_buckets(run.runner, staged, found, plan, job=context, schema=schema)
+            note_files(noted, stats)
+        return replace(nothing, stats=tuple(stats))
+    finally:
+        found.release()
+
+
+def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
+    updates = tagged.updates()
+    where = tagged.files[min(updates)].partition
+    return RecordKeyError(
+        f"{sum(updates.values())} rows have keys that the table has already, some of them "
+        f"in partition {where!r}; nothing was inserted. Upsert them, or leave them out"
+    )
+
+
+def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupResult) -> BucketPlan:
+    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    blocked = sorted(claimed & profile.updates.keys())
+    if blocked:
+        raise ConflictError(
+            f"{len(blocked)} file groups to update are under a pending clustering, the first is "
+            f"{'/'.join(blocked[0])}; let the clustering end and retry",
+            where=table.storage.uri,
+        )
+    if found.hashes is not None:
+        return assign_hash_buckets(
+            found.hashes.counts,
+            found.hashes.groups,
+            opens=found.hashes.opens,
+            new_file_id=lambda bucket: hash_bucket_file_id(bucket, new_file_id_prefix()),
+            logs=found.targets,
+        )
+    by_partition: dict[str, list[BaseFile]] = defaultdict(list)
+    for file in found.files:
+        group = file.partition, file.file_id
+        is_open = run.config.fills_small_files or group in profile.updates
+        if is_open and group not in claimed and _takes_rows(file, found.targets.get(group)):
+            by_partition[file.partition].append(file)
+    sizing = run.config.sizing
+    if table.config.table_type is TableType.MERGE_ON_READ:
+        sizing = replace(sizing, small_file_candidates=run.config.logs.small_file_candidates)
+    return assign_buckets(
+        profile,
+        by_partition,
+        sizing=sizing,
+        record_size_bytes=run.record_size(table),
+        new_file_id=lambda: f"{new_file_id_prefix()}-0",
+        logs=found.targets,
+    )
+
+
+def _takes_rows(file: BaseFile, target: AppendTarget | None) -> bool:
+    """Whether the base file may be rewritten: nothing was appended to it, nor will a compaction.
+
+    Source: SparkUpsertDeltaCommitPartitioner.getSmallFileCandidates, Hudi 0.15 and 1.1.
+    """
+    return target is None or (target.base_file == file.name and not target.log_files)
+
+
+def _intent(run: WriteRun, profile: WorkloadProfile, found: LookupResult) -> CommitMetadata:
+    before = {group: target.base_instant for group, target in found.targets.items()}
+    before.update({(file.partition, file.file_id): file.instant for file in found.files})
+    stats: dict[str, list[WriteStat]] = defaultdict(list)
+    for partition, stat in planned_stats(profile, before):
+        stats[partition].append(stat)
+    return run.metadata({partition: tuple(planned) for partition, planned in stats.items()})

@@ -1,0 +1,92 @@
+"""The write pipeline: request, target, keys, lookup, file groups, files, commit.
+
+Insert and overwrites skip the lookup, bulk insert skips lookup and file groups, delete brings keys
+alone, and delete_partition writes nothing. A bulk insert that must know the keys of its rows needs
+them together, and goes the way of an insert that leaves existing files alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pyhudi.config.options.operations import Operation
+from pyhudi.errors import InvariantError
+from pyhudi.jobs import JobResult
+from pyhudi.pipeline.batch.source import SourceRows
+from pyhudi.pipeline.batch.staging import stage
+from pyhudi.pipeline.begun import Begun, write_at_an_instant
+from pyhudi.pipeline.compaction import compact_after
+from pyhudi.pipeline.environment import Environment
+from pyhudi.pipeline.files.bulk import bulk_insert
+from pyhudi.pipeline.replacing import delete_partitions, replaced_groups
+from pyhudi.pipeline.staged import write_staged
+from pyhudi.pipeline.write_run import WriteRun, Written, note_files, prepare
+
+
+def write_rows(
+    environment: Environment,
+    rows: SourceRows | None,
+    path: str,
+    options: Mapping[str, str],
+    *,
+    commit_metadata: Mapping[str, str] | None = None,
+) -> JobResult:
+    """The whole write, stage by stage.
+
+    ``rows`` may be None when partitions are deleted that the options name.
+
+    Raises:
+        RequestError: options, rows and table do not fit; nothing was written.
+        ConflictError: another writer is at work; nothing of this write is visible.
+        PlatformError: disk, network or runner failed; nothing of this write is visible.
+    Guarantees: the rows are in the table whole when this returns, and not at all when it raises.
+    """
+    schema = None if rows is None else rows.schema
+    run = prepare(environment, schema, path, options, commit_metadata)
+    if run.earlier is not None:
+        return run.already(run.earlier, run.target.table)
+    result = _write(run, rows)
+    compact_after(run, result)
+    return result
+
+
+def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:
+    config, named = run.config, run.config.batch.partitions_to_delete
+    if config.operation is Operation.DELETE_PARTITION and named is not None:
+        return write_at_an_instant(run, partial(delete_partitions, asked=named))
+    if rows is None:
+        raise InvariantError("a request without a source has no rows to write")
+    if config.is_streamed:
+        return write_at_an_instant(run, partial(_write_streamed, rows=rows))
+    with run.watch.stage("key") as noted:
+        staged = stage(rows, run.target.keying)
+        noted.moved(staged.count_rows, staged.size_bytes)
+    run = run.with_failures(staged.failures)
+    try:
+        is_nothing = not staged.pieces and run.is_nothing(Written(failures=run.failures))
+        if is_nothing and not config.acts_without_rows:
+            return run.nothing()
+        if config.operation is Operation.DELETE_PARTITION:
+            return write_at_an_instant(run, partial(delete_partitions, asked=staged.partitions))
+        return write_at_an_instant(run, partial(write_staged, staged=staged))
+    finally:
+        staged.release()
+
+
+def _write_streamed(begun: Begun, rows: SourceRows) -> Written:
+    run, table = begun.run, begun.table
+    begun.instant.start(b"")
+    with run.watch.stage("write") as noted:
+        context = run.context(table, begun.instant.instant)
+        stats, failures = bulk_insert(
+            rows,
+            run.target.keying,
+            run.config.bulk_insert,
+            context,
+            save_to=run.failed_storage(),
+        )
+        note_files(noted, stats)
+    partitions = sorted({stat.partition_path or "" for stat in stats})
+    replaced = replaced_groups(run, table, partitions)
+    return Written(stats=tuple(stats), replaced=replaced, failures=failures)

@@ -1,0 +1,272 @@
+"""One write from request to result: what was asked, what it means, what came of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.known import check_known
+from pyhudi.config.options.operations import Operation, StoredKeys
+from pyhudi.config.write import WriteConfig
+from pyhudi.jobs import JobResult, Status
+from pyhudi.pipeline.batch.failed import Failures
+from pyhudi.pipeline.environment import Environment
+from pyhudi.pipeline.stopwatch import Stage, Stopwatch
+from pyhudi.pipeline.target import Target, resolve_target
+from pyhudi.runner.runner import Runner
+from pyhudi.schema.avro import dumps
+from pyhudi.storage.storage import Storage
+from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
+from pyhudi.table.keying import without_record_keys
+from pyhudi.table.result import job_result
+from pyhudi.table.table import Table
+from pyhudi.timeline import active
+from pyhudi.timeline.timeline import Timeline
+from pyhudi.write.encoding import (
+    bloom_parameters,
+    file_encoding,
+    full_file_bytes,
+    parquet_encoding,
+)
+from pyhudi.write.job import WriteContext
+from pyhudi.write.plan.sizing import CommitTotals, average_record_size
+
+METRICS = "pyhudi.metrics"
+"""The key of a commit's extra metadata that holds what its stages took, as JSON."""
+
+_log = logging.getLogger(__name__)
+
+# In a table of small commits, reading its whole timeline would cost more than it gives.
+_COMMITS_TO_LEARN_FROM = 30
+
+Replaced: TypeAlias = Mapping[str, tuple[str, ...]]
+"""File ids by partition path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write made: the files that count, what they hide, and the records that failed.
+
+    ``replaced`` is None unless the operation replaces file groups.
+    """
+
+    stats: tuple[WriteStat, ...] = ()
+    replaced: Replaced | None = None
+    failures: Failures = field(default_factory=Failures)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was written, nothing is hidden and nothing failed."""
+        is_hiding = any((self.replaced or {}).values())
+        return not (self.stats or is_hiding or self.failures.report.count)
+
+    def metadata_of(self, commit: CommitMetadata) -> CommitMetadata | ReplaceCommitMetadata:
+        """What the completed instant says."""
+        if self.replaced is None:
+            return commit
+        return ReplaceCommitMetadata(commit=commit, partition_to_replaced_file_ids=self.replaced)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRun:
+    """One write: what was asked, and what it means for its table.
+
+    ``earlier`` is the commit that an earlier attempt of it made, if any.
+    """
+
+    environment: Environment
+    config: WriteConfig
+    target: Target
+    extra: Mapping[str, str]
+    earlier: EarlierCommit | None
+    watch: Stopwatch
+    failures: Failures = field(default_factory=Failures)
+
+    @property
+    def runner(self) -> Runner:
+        """Who runs its tasks."""
+        return self.environment.runner
+
+    def with_failures(self, failures: Failures) -> WriteRun:
+        """The same write, knowing what of it failed."""
+        return replace(self, failures=failures)
+
+    def failed_storage(self) -> Storage | None:
+        """Where failed records are saved; None when they are not."""
+        path = self.config.failures.path
+        return None if path is None else self.environment.open_storage(path)
+
+    def committed_meanwhile(self, table: Table) -> EarlierCommit | None:
+        """The commit that another attempt of this write made since this one was prepared."""
+        key = self.config.idempotency_key
+        if not key:
+            return None
+        before = self.target.table
+        known = set() if before is None else set(before.timeline.completed())
+        fresh = Timeline.of(found for found in table.timeline.completed() if found not in known)
+        return find_committed(table.storage, table.config.version, fresh, key)
+
+    def has_other_schema(self, table: Table) -> bool:
+        """Whether another writer has changed the schema since the target was resolved by it.
+
+        Columns it added would be lost from the files that this write rewrites.
+        """
+        before = self.target.table
+        if before is None:
+            return table.timeline.last_completed is not None
+        if before.timeline.last_completed == table.timeline.last_completed:
+            return False
+        return not table.schema().equals(before.schema())
+
+    def context(self, table: Table, instant: str) -> WriteContext:
+        """The write as its tasks see it."""
+        config, target = self.config, self.target
+        kind = BaseFileFormat(target.config.base_file_format)
+        is_insert = config.operation is Operation.INSERT
+        is_bulk = config.operation is Operation.BULK_INSERT
+        return WriteContext(
+            storage=table.storage,
+            instant=instant,
+            schema=target.schema,
+            avro_schema=target.avro_schema_with_meta,
+            encoding=file_encoding(config, kind),
+            bloom=None if target.virtual_keys else bloom_parameters(config.bloom),
+            max_file_size_bytes=full_file_bytes(config, kind),
+            rule=target.rule,
+            combine_batch=config.combines_batch,
+            is_concatenating=is_bulk or (is_insert and config.allow_duplicates_on_insert),
+            is_deleting=config.operation is Operation.DELETE,
+            drops_stored=config.stored_keys is StoredKeys.DROP,
+            generates_keys=target.keying.generator.generates_keys,
+            virtual_keys=target.virtual_keys,
+            logs=config.logs,
+            log_encoding=parquet_encoding(config),
+        )
+
+    def record_size(self, table: Table) -> int:
+        """Bytes a record of the table takes, about."""
+        sizing = self.config.sizing
+        return average_record_size(
+            _commit_totals(table),
+            estimate_bytes=sizing.record_size_estimate,
+            threshold_bytes=sizing.record_size_threshold * sizing.small_file_limit,
+        )
+
+    def metadata(self, stats: Mapping[str, tuple[WriteStat, ...]]) -> CommitMetadata:
+        """The metadata of the write's instant with these statistics by partition."""
+        return CommitMetadata(
+            partition_to_write_stats=stats,
+            extra_metadata={
+                **self.extra,
+                **self._metrics(),
+                "schema": dumps(self.target.avro_schema),
+            },
+            operation_type=self.config.effect.commit_name,
+        )
+
+    def _metrics(self) -> dict[str, str]:
+        stages = self.watch.stages()
+        return {METRICS: json.dumps(stages)} if stages else {}
+
+    def is_nothing(self, written: Written) -> bool:
+        """Whether no commit is to be made: nothing was written and nothing is hidden."""
+        return written.is_empty and not self.config.batch.allow_empty_commit
+
+    def already(self, earlier: EarlierCommit, table: Table | None) -> JobResult:
+        """The result of a write that an earlier attempt of it has made."""
+        written = Written(stats=earlier.stats, replaced=earlier.replaced, failures=self.failures)
+        time = None if table is None else table.completion_time(earlier.instant)
+        return self.result("already_committed", earlier.instant, time, written)
+
+    def nothing(self) -> JobResult:
+        """The result of a write that found nothing to write."""
+        return self.result("nothing_to_do", None, None, Written(failures=self.failures))
+
+    def result(
+        self, status: Status, instant: str | None, completion_time: str | None, written: Written
+    ) -> JobResult:
+        """What the job answers."""
+        return job_result(
+            status,
+            operation=self.config.operation.value,
+            table=self.target.config.name,
+            base_path=self.target.storage.uri,
+            instant=instant,
+            completion_time=completion_time,
+            stats=written.stats,
+            replaced=written.replaced,
+            seconds=self.watch.seconds(),
+            stages=self.watch.stages(),
+            failures=written.failures.summary(),
+            failed_records=written.failures.report.count,
+        )
+
+
+def note_files(stage: Stage, stats: Sequence[WriteStat]) -> None:
+    """Note the rows and bytes of the files that a stage wrote, and what tasks took for them."""
+    stage.moved(sum(s.num_writes for s in stats), sum(s.total_write_bytes for s in stats))
+    milliseconds = {
+        "merge": sum(stat.total_upsert_time or 0 for stat in stats),
+        "create": sum(stat.total_create_time or 0 for stat in stats),
+    }
+    for name, total in milliseconds.items():
+        stage.details[f"{name}_task_seconds"] = round(total / 1000, 3)
+
+
+def prepare(
+    environment: Environment,
+    rows: pa.Schema | None,
+    path: str,
+    options: Mapping[str, str],
+    commit_metadata: Mapping[str, str] | None,
+) -> WriteRun:
+    """Resolve what a request means; nothing is written.
+
+    ``rows`` is None for an operation that takes none.
+
+    Raises: whatever is wrong with the request, see ``resolve_target``.
+    """
+    check_known(options)
+    config = WriteConfig.from_options(options)
+    target = resolve_target(environment.open_storage(path), config, rows)
+    if target.keying.generator.generates_keys:
+        asked, config = config, without_record_keys(config)
+        if config.operation is not asked.operation:
+            _log.warning("the table has no record key: rows are inserted and none is updated")
+    extra = {**config.commit_metadata, **(commit_metadata or {})}
+    earlier = None
+    if config.idempotency_key:
+        extra[STAMP] = config.idempotency_key
+        table = target.table
+        if table is not None:
+            version = table.config.version
+            earlier = find_committed(table.storage, version, table.timeline, config.idempotency_key)
+    return WriteRun(
+        environment=environment,
+        config=config,
+        target=target,
+        extra=extra,
+        earlier=earlier,
+        watch=Stopwatch(target.config.name, environment.runner),
+    )
+
+
+def _commit_totals(table: Table) -> Iterator[CommitTotals]:
+    completed = reversed(table.timeline.write_instants().completed().instants)
+    for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
+        data = active.read_state(table.storage, table.config.version, instant)
+        found = CommitMetadata.from_bytes(data, where=instant.time).write_stats
+        # Records in log files are encoded otherwise.
+        stats = [stat for stat in found if stat.log_files is None]
+        yield CommitTotals(
+            records=sum(stat.num_writes for stat in stats),
+            size_bytes=sum(stat.total_write_bytes for stat in stats),
+        )

@@ -1,0 +1,29 @@
+"""What of the source is keyed as it comes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.pipeline.batch.keying import Keying
+
+
+def test_texts_are_carried_that_neither_keys_nor_paths_nor_ordering_look_at() -> None:
+    generator = KeyGenerator(
+        record_key_fields=("id",),
+        partition_fields=("place.town", "day"),
+        key_generator_class="org.apache.hudi.keygen.ComplexKeyGenerator",
+    )
+    schema = pa.schema(
+        [
+            pa.field("id", pa.string()),
+            pa.field("day", pa.string()),
+            pa.field("place", pa.struct([("town", pa.string())])),
+            pa.field("version", pa.string()),
+            pa.field("note", pa.string()),
+            pa.field("needed", pa.string(), nullable=False),
+            pa.field("count", pa.int64()),
+        ]
+    )
+    keying = Keying(generator=generator, data_schema=schema, ordering_fields=("version",))
+    assert keying.carried_texts == ("note",)
