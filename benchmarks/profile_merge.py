@@ -36,9 +36,9 @@ from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.storage.schemes import open_storage
+from pyhudi.write.context import TaskIdentity, WriteContext
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 INSTANTS = ("20260101000000000", "20260101000001000")
 REPEAT = 5

@@ -30,7 +30,7 @@ OTHERWISE = {
 """Dataclasses that leave something out, what it is, and why."""
 
 JSON_AS_IT_IS = {
-    "pyhudi/write/job.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it",
+    "pyhudi/write/context.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it",
 }
 """Fields that hold a plain dict, and what is in it."""
 

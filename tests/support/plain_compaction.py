@@ -34,7 +34,7 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.transaction import Writer
-from pyhudi.write.job import TaskIdentity
+from pyhudi.write.context import TaskIdentity
 from tests.support.golden import golden_table, row_texts, without
 from tests.support.log_files import delete_block
 from tests.support.memory import MemoryStorage

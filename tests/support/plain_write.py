@@ -31,10 +31,10 @@ from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock, FakeClock
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.write.context import TaskIdentity, WriteContext
 from pyhudi.write.files.append import append_rows
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import TaskIdentity, WriteContext
 from tests.support.memory import MemoryStorage
 
 EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))

@@ -77,6 +77,11 @@ def hash_bucket_file_id(bucket: int, random_prefix: str) -> str:
     return f"{bucket:0{_BUCKET_DIGITS}d}{random_prefix[_BUCKET_DIGITS:]}-0"
 
 
+def file_path(partition: str, name: str) -> str:
+    """The path of a data file, relative to the table; ``""`` is no partition."""
+    return f"{partition}/{name}" if partition else name
+
+
 def base_file_name(
     file_id: str,
     write_token: str,

@@ -15,6 +15,9 @@ from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.fileslice.stored_keys import key_columns, keys_of
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.schema.columns import one_array
 from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
@@ -73,6 +76,20 @@ class OpenBaseFile:
         """Those of some columns that the file has, in its own types, some rows at a time."""
         with read_errors(self.storage, self.path):
             yield from self.reader.iter_tables(columns)
+
+    def keys(self, virtual_keys: KeyGenerator | None, *, rows: int) -> Iterator[pa.ChunkedArray]:
+        """The record keys, in file order, at least ``rows`` at a time but at the end of the file.
+
+        How many are best depends on how they are searched, see ``SoughtKeys``.
+        """
+        waiting: list[pa.StringArray] = []
+        for table in self.tables(key_columns(virtual_keys)):
+            waiting.append(one_array(keys_of(table, virtual_keys)))
+            if sum(map(len, waiting)) >= rows:
+                yield pa.chunked_array(waiting, pa.string())
+                waiting = []
+        if waiting:
+            yield pa.chunked_array(waiting, pa.string())
 
     def _row_groups(self, condition: RowCondition | None, share: slice | None) -> list[int]:
         with read_errors(self.storage, self.path):

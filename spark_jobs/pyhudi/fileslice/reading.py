@@ -1,4 +1,4 @@
-"""How the file slices of a table are read: which log blocks count, and by which rule they merge."""
+"""How file slices are read: which log blocks count, and by which rule they merge. Pure."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import OpenBaseFile, open_base
 from pyhudi.fileslice.reader import SliceLogs
-from pyhudi.fileslice.stored_keys import stored_keys
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.keys.key_positions import SoughtKeys
@@ -85,7 +84,7 @@ def find_keys(
     Pieces outside the file's range of keys are not looked at; of the file only the key column is
     read, in batches, or the columns that keys are made of.
 
-    Guarantees: every row of a key is hit, also when the batch holds the key more than once. Of a
+    Guarantees: every row of a key is found, also when the batch holds the key more than once. Of a
         file that can hold none of the keys the footer alone is read.
     Source: HoodieSimpleIndex, HoodieBloomIndex, Hudi 0.15 and 1.1 (which files and keys count).
     """
@@ -118,7 +117,7 @@ def _are_stored(sought: SoughtKeys, base: OpenBaseFile, lookup: KeyLookup) -> Fl
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
             is_stored[passing] = _are_stored(SoughtKeys(sought.keys.filter(passes)), base, rest)
             return is_stored
-    return sought.are_among(lambda rows: stored_keys(base, lookup.virtual_keys, rows=rows))
+    return sought.are_among(lambda rows: base.keys(lookup.virtual_keys, rows=rows))
 
 
 def _are_left(keys: SoughtKeys, storage: Storage, file: BaseFile, logs: SliceLogs) -> Flags:

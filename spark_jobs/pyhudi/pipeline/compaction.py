@@ -44,8 +44,8 @@ from pyhudi.table.table import Table, load_table
 from pyhudi.timeline import active
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.transaction import Writer
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import full_file_bytes
-from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sharing import share_tasks
 
 # Slices share a task as long as neither their base files nor their log files are much.

@@ -17,13 +17,13 @@ from pyhudi.table.keying import without_columns
 from pyhudi.table.slice_reading import check_merger, slice_reading
 from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import (
     bloom_parameters,
     file_encoding,
     full_file_bytes,
     parquet_encoding,
 )
-from pyhudi.write.job import WriteContext
 
 
 def check_compactable(config: TableConfig, path: str) -> None:

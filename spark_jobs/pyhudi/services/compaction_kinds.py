@@ -28,9 +28,9 @@ from pyhudi.services.log_compaction import (
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.transaction import Writer
+from pyhudi.write.context import TaskIdentity, WriteContext
 from pyhudi.write.files.compact import compact_slice
 from pyhudi.write.files.log_compact import log_compact_slice
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 
 class Schedule(Protocol):

@@ -14,6 +14,7 @@ from pyhudi.basefile.condition import RowCondition
 from pyhudi.errors import CorruptTableError, MissingFileError, StorageError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import open_base
+from pyhudi.schema.metafields import RECORD_KEY
 from tests.support.memory import MemoryStorage
 
 ROWS = pa.table({"id": ["a", "b", "c", "d"], "n": [1, 2, 3, 4]})
@@ -91,3 +92,26 @@ def test_a_file_of_a_format_that_is_not_read_is_refused() -> None:
     other = replace(file_at(), path="p/f-0_0-0-0_20260102030405678.hfile")
     with pytest.raises(UnsupportedError, match="neither a Parquet nor an ORC file"):
         read(MemoryStorage({other.path: b""}), other)
+
+
+# A reader gives 131,072 keys at a time.
+KEYS = pa.array([f"{number:06d}" for number in range(300_000)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes"),
+    [
+        (1, [131_072, 131_072, 37_856]),
+        (131_073, [262_144, 37_856]),
+        (262_144, [262_144, 37_856]),
+        (10**9, [300_000]),
+    ],
+)
+def test_keys_come_in_groups_of_at_least_so_many(rows: int, sizes: list[int]) -> None:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({RECORD_KEY: KEYS}), sink, row_group_size=200_000)
+    storage = MemoryStorage({PATH: sink.getvalue().to_pybytes()})
+    with open_base(storage, file_at()) as base:
+        found = list(base.keys(None, rows=rows))
+    assert [len(group) for group in found] == sizes
+    assert pa.concat_arrays([chunk for group in found for chunk in group.chunks]).equals(KEYS)

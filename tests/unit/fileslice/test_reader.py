@@ -20,8 +20,8 @@ from pyhudi.read.rows import read_slice
 from pyhudi.services.compaction_job import compaction_job
 from pyhudi.table.slice_reading import slice_logs, slice_reading
 from pyhudi.table.table import Table, open_table
+from pyhudi.write.context import TaskIdentity
 from pyhudi.write.files.compact import compact_slice
-from pyhudi.write.job import TaskIdentity
 from tests.support.log_files import avro_block, delete_block
 from tests.support.mor_table import SCHEMA, MorTable, moment, records
 

@@ -9,13 +9,13 @@ from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.logs import LogCounts
 from pyhudi.fileslice.reader import OpenSlice, open_slice
 from pyhudi.fileslice.reading import SliceReading
+from pyhudi.write.context import TaskIdentity, WriteContext
 from pyhudi.write.files.handle import BaseFileHandle
 from pyhudi.write.files.merge import BATCH_ROWS
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 
 def compact_slice(
-    job: WriteContext, task: TaskIdentity, found: FileSlice, reading: SliceReading
+    context: WriteContext, task: TaskIdentity, found: FileSlice, reading: SliceReading
 ) -> WriteStat | None:
     """Write the rows of a slice to a base file of the compaction's instant.
 
@@ -28,17 +28,17 @@ def compact_slice(
     Source: HoodieCompactor.compact, Hudi 0.15 and 1.1 (rows, meta columns, statistics).
     """
     counts = LogCounts()
-    with open_slice(job.storage, found, reading, job.schema, counts) as opened:
+    with open_slice(context.storage, found, reading, context.schema, counts) as opened:
         if opened.base is None and not len(opened.records):
             return None
-        stat = _write(job, task, found, opened)
+        stat = _write(context, task, found, opened)
     return with_scan(stat, found, counts, records=len(opened.records))
 
 
 def with_scan(stat: WriteStat, found: FileSlice, counts: LogCounts, *, records: int) -> WriteStat:
     """The statistics of a file, and what was read of the slice's log files for it.
 
-    ``records`` are those that its blocks came to, one a key.
+    ``records`` counts what its blocks say, one a key.
 
     Source: HoodieCompactor.compact, Hudi 0.15 and 1.1.
     """
@@ -55,10 +55,12 @@ def with_scan(stat: WriteStat, found: FileSlice, counts: LogCounts, *, records: 
     )
 
 
-def _write(job: WriteContext, task: TaskIdentity, found: FileSlice, opened: OpenSlice) -> WriteStat:
+def _write(
+    context: WriteContext, task: TaskIdentity, found: FileSlice, opened: OpenSlice
+) -> WriteStat:
     base = opened.base
     handle = BaseFileHandle(
-        job,
+        context,
         task,
         partition=found.partition,
         file_id=found.file_id,
@@ -69,7 +71,7 @@ def _write(job: WriteContext, task: TaskIdentity, found: FileSlice, opened: Open
         for part in opened.parts(batch_rows=BATCH_ROWS, keep_dictionaries=True):
             handle.counts.deleted += part.deleted
             if part.rows.num_rows:
-                rows = part.rows.select(job.schema.names)
+                rows = part.rows.select(context.schema.names)
                 handle.write_stored(rows, has_stored_keys=not part.is_new)
             if part.is_new:
                 handle.counts.inserted += part.rows.num_rows

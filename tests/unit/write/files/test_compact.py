@@ -18,9 +18,9 @@ from pyhudi.services.compaction_job import compaction_job, compaction_merge
 from pyhudi.table.table import load_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import FakeClock
+from pyhudi.write.context import TaskIdentity
 from pyhudi.write.files import compact
 from pyhudi.write.files.compact import compact_slice
-from pyhudi.write.job import TaskIdentity
 from tests.support.golden import expected_rows, row_texts, without
 from tests.support.log_files import rollback_block
 from tests.support.memory import MemoryStorage
