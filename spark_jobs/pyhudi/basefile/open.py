@@ -22,10 +22,6 @@ class BaseFileReader(Protocol):
     """
 
     @property
-    def num_rows(self) -> int:
-        """Rows of the file."""
-
-    @property
     def row_groups(self) -> int:
         """Row groups of the file."""
 

@@ -114,11 +114,6 @@ class ParquetReader:
         self._handle = handle
 
     @property
-    def num_rows(self) -> int:
-        """Rows of the file."""
-        return int(self._metadata.num_rows)
-
-    @property
     def row_groups(self) -> int:
         """Row groups of the file."""
         return int(self._metadata.num_row_groups)

@@ -7,22 +7,20 @@ about. Of many keys the hashes are sorted here, once, and those of a batch are l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.keys.java_hash import java_string_hash
+from pyhudi.keys.java_hash import Hashes, java_string_hash
 from pyhudi.schema.columns import Column, Flags, Positions, flags_of, one_array
 
 MANY_KEYS: Final = 1 << 15
 _LONGEST_RUN: Final = 16
 _MARKS_PER_KEY: Final = 8
 _MOST_MARK_BITS: Final = 24
-
-_Hashes: TypeAlias = npt.NDArray[np.uint32]
 
 
 class KeyPositions:
@@ -81,7 +79,7 @@ class SoughtKeys:
 class _SortedHashes:
     """The hashes of keys in order, and marks by which most other keys are ruled out at once."""
 
-    def __init__(self, keys: pa.StringArray, ordered: _Hashes, order: Positions, run: int) -> None:
+    def __init__(self, keys: pa.StringArray, ordered: Hashes, order: Positions, run: int) -> None:
         self._keys, self._ordered, self._order, self._run = keys, ordered, order, run
         bits = min(_MOST_MARK_BITS, (_MARKS_PER_KEY * len(keys)).bit_length())
         self._mask = np.uint32((1 << bits) - 1)
@@ -120,7 +118,7 @@ class _SortedHashes:
         return np.concatenate(rows), np.concatenate(positions)
 
 
-def _longest_run(ordered: _Hashes) -> int:
+def _longest_run(ordered: Hashes) -> int:
     """How often the commonest of some ordered numbers occurs."""
     starts = np.flatnonzero(np.append([True], ordered[1:] != ordered[:-1]))
     return int(np.diff(np.append(starts, len(ordered))).max())

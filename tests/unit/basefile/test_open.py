@@ -29,7 +29,7 @@ def test_a_file_is_written_as_its_encoding_and_read_as_its_name_says(
     writer.close()
     source = pa.BufferReader(sink.getvalue())
     reader = open_base_file(source, name=f"p/f{kind.extension}")
-    assert (reader.num_rows, reader.row_groups) == (2, 1)
+    assert reader.row_groups == 1
     assert reader.schema.equals(SCHEMA)
     assert pa.concat_tables(reader.iter_tables()).equals(ROWS)
     other = BaseFileFormat.ORC if kind is BaseFileFormat.PARQUET else BaseFileFormat.PARQUET

@@ -99,11 +99,6 @@ class OrcReader:
         self._schema: pa.Schema | None = None
 
     @property
-    def num_rows(self) -> int:
-        """Rows of the file."""
-        return int(self._file.nrows)
-
-    @property
     def row_groups(self) -> int:
         """Stripes of the file."""
         return int(self._file.nstripes)
