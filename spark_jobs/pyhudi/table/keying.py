@@ -1,4 +1,4 @@
-"""What record keys and partition paths are made of: settled by the table and the request."""
+"""What record keys and partition paths are made of, as table and request say."""
 
 from __future__ import annotations
 
