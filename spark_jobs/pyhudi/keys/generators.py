@@ -41,11 +41,10 @@ class KeyGenerator:
 
     Without ``record_key_fields`` keys are made without looking at the rows, and only paths come
     from here. ``partition_kinds`` are those of a custom generator, one a field; ``timestamps``
-    formats the fields that go by time. ``row_writer_text`` formats timestamps as Hudi's row writer
-    does in a bulk insert, and ``consistent_logical_timestamp`` asks for the same text everywhere;
-    both use ``timezone``. ``single_field_complex_prefix`` decides whether a complex key of one
-    field reads ``id:1`` or ``1``: writers of one table must agree on it, and Hudi's versions do
-    not.
+    formats the fields that go by time. ``consistent_logical_timestamp`` formats timestamps in the
+    ``timezone``, as Hudi's row writer does in a bulk insert. ``single_field_complex_prefix``
+    decides whether a complex key of one field reads ``id:1`` or ``1``: writers of one table must
+    agree on it, and Hudi's versions do not.
 
     Raises: UnsupportedError for another class, OptionError when the fields do not suit the class.
     Source: SimpleKeyGenerator, ComplexKeyGenerator, NonpartitionedKeyGenerator, CustomKeyGenerator,
@@ -60,7 +59,6 @@ class KeyGenerator:
     hive_style: bool = False
     url_encode: bool = False
     consistent_logical_timestamp: bool = False
-    row_writer_text: bool = False
     timezone: str = "UTC"
     single_field_complex_prefix: bool = False
 
@@ -206,9 +204,10 @@ class KeyGenerator:
         }
 
     def _text(self, column: pa.Array, name: str, role: str) -> pa.StringArray:
-        formats_time = self.row_writer_text or self.consistent_logical_timestamp
         try:
-            return java_text(column, timestamp_zone=self.timezone if formats_time else None)
+            return java_text(
+                column, timestamp_zone=self.timezone if self.consistent_logical_timestamp else None
+            )
         except UnsupportedError as error:
             raise UnsupportedError(f"{role} field {name!r}: {error}") from error
 

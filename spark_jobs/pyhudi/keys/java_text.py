@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import UnsupportedError
-from pyhudi.schema.columns import flags_of
+from pyhudi.schema.columns import flags_of, text_buffers
 from pyhudi.schema.float_text import float_text
 
 _LAST_FOUR_DIGIT_DATE = pa.scalar(2932896, pa.int32())
@@ -57,10 +57,8 @@ def _cast_text(column: pa.Array) -> pa.StringArray:
 
 def _binary_text(column: pa.Array) -> pa.StringArray:
     wide = column.cast(pa.large_binary())
-    _, offset_buffer, data_buffer = wide.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int64)[wide.offset : wide.offset + len(wide) + 1]
-    data = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
-    digits = _HEX_PAIRS[data]
+    offsets, data = text_buffers(wide)
+    digits = _HEX_PAIRS[data[offsets[0] : offsets[-1]]]
     text_offsets = 2 * (offsets - offsets[0])
     text = pa.LargeStringArray.from_buffers(
         len(wide), pa.py_buffer(text_offsets), pa.py_buffer(digits)

@@ -29,13 +29,13 @@ from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import (
     bloom_parameters,
     file_encoding,
     full_file_bytes,
     parquet_encoding,
 )
-from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
 METRICS = "pyhudi.metrics"

@@ -1,4 +1,4 @@
-"""What record keys and partition paths are made of: settled by the table and the request."""
+"""What record keys and partition paths are made of, as table and request say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.config.options.index import HASH_FIELDS, INDEX_TYPE, IndexConfig, IndexType
 from pyhudi.config.options.keygen import (
     COMPLEX,
@@ -28,6 +27,7 @@ from pyhudi.config.options.operations import COMBINE_BEFORE_INSERT, Operation, S
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import RECORD_KEY_FIELD, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.fileslice.opener import open_base
 from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
 from pyhudi.table.table import Table
@@ -226,9 +226,8 @@ def _any_stored_key(table: Table) -> str | None:
     """One key of the table: releases of Hudi spell a complex key of one field in two ways."""
     for partition in table.partitions():
         for file in table.latest_base_files([partition]):
-            with table.storage.open_input(file.path) as source:
-                name = table.storage.absolute(file.path)
-                key = open_base_file(source, name=name).footer.min_key
+            with open_base(table.storage, file) as base:
+                key = base.footer.min_key
             if key is not None:
                 return key
     return None

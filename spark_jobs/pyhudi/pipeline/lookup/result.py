@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId
+from pyhudi.fileslice.reader import SliceLogs
 from pyhudi.index.bucket import BucketHash
 from pyhudi.index.moves import RelocationContext
 from pyhudi.index.simple import KeyLookup
@@ -18,7 +19,7 @@ from pyhudi.pipeline.lookup.relocation import RelocatedBatch, relocate, with_con
 from pyhudi.pipeline.lookup.tagging import TaggedBatch, tag, untagged
 from pyhudi.pipeline.write_run import WriteRun
 from pyhudi.table.files import TableFiles
-from pyhudi.table.log_merge import SliceLogs, slice_logs
+from pyhudi.table.slice_reading import slice_logs
 from pyhudi.table.table import Table
 from pyhudi.write.plan.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
 from pyhudi.write.plan.profile import WorkloadProfile

@@ -233,8 +233,8 @@ def test_rows_that_leave_are_counted_as_deleted():
     storage = MemoryStorage()
     base = written(storage, [Row(key, 0, "old", None) for key in "abc"])
     job = job_on(storage, NEW_INSTANT, **settings_of())
-    leaving = pa.array(["a", "c", "elsewhere"])
-    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), leaving)
+    moved_keys = pa.array(["a", "c", "elsewhere"])
+    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), moved_keys)
     found = {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")}
     assert found == {"b": "new"}
     assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)
