@@ -65,6 +65,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         Raises:
             PyhudiRequestError: exit code 2; Airflow does not retry it.
             PyhudiConflictError: exit code 3.
+            PyhudiInternalError: exit code 5; Airflow does not retry it.
             PyhudiEnvironmentError: any other.
         """
         if self._is_fallback:

@@ -11,6 +11,7 @@ from pyhudi.config.option import declared
 from pyhudi.errors import UnsupportedError
 from tests.support.source_tree import ROOT, docstrings, shipped
 
+MOST_FIELDS = 20
 KEY = re.compile(r"\bhoodie\.[a-z0-9_{}]+(?:\.[a-z0-9_]+)*")
 
 ELSEWHERE = {
@@ -34,10 +35,36 @@ def test_a_key_is_mentioned_only_where_it_is_declared() -> None:
         for key in KEY.findall(text)
     }
     assert not (wrong := sorted(found - set(ELSEWHERE))), (
-        f"these places spell an option's key: {wrong}. A key is declared once in pyhudi/config and "
+        f"these places name an option's key: {wrong}. A key is declared once in pyhudi/config and "
         "everything else says OPTION.key, so that its name, default and doc cannot come apart"
     )
     assert not (stale := sorted(set(ELSEWHERE) - found)), f"ELSEWHERE lists what is gone: {stale}"
+
+
+def test_a_key_is_written_once_in_the_configuration() -> None:
+    written = [
+        text
+        for module in shipped()
+        if module.where.startswith("pyhudi/config/")
+        for text in _strings(module.tree)
+        if KEY.fullmatch(text)
+    ]
+    assert not (twice := sorted({key for key in written if written.count(key) > 1})), (
+        f"these keys are written out twice: {twice}. The option's declaration has the key; what a "
+        "table's properties call it is a name beside it"
+    )
+
+
+def test_a_config_value_has_few_enough_fields_to_read() -> None:
+    counts = {
+        f"{module.where}:{name}": sum(isinstance(each, ast.AnnAssign) for each in node.body)
+        for module in shipped()
+        if module.where.startswith("pyhudi/config/")
+        for name, node in module.definitions()
+        if isinstance(node, ast.ClassDef)
+    }
+    large = {where: count for where, count in counts.items() if count > MOST_FIELDS}
+    assert not large, f"these config values have many fields: {large}. Group them by subject"
 
 
 def test_a_key_is_declared_once() -> None:
@@ -97,7 +124,11 @@ def test_every_option_is_read_somewhere() -> None:
         for name, value in vars(module).items()
         if value in declared().values()
     }
-    dead = sorted(key for name, key in names.items() if f"{name}.read(" not in readers)
+    dead = sorted(
+        key
+        for name, key in names.items()
+        if f"{name}.read(" not in readers and f"setting({name})" not in readers
+    )
     assert not dead, f"these options are declared, documented and never read: {dead}"
 
 

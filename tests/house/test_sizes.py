@@ -26,7 +26,7 @@ MORE_ARGUMENTS = {
     "pyhudi/read/snapshot.py:read_table": "the public query: one keyword for each thing to say",
     "pyhudi/read/snapshot.py:read_batches": "the public query: the same keywords",
     "pyhudi/table/result.py:job_result": "one for each part of the answer, all but one by name",
-    "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator.__init__": (
+    "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.__init__": (
         "Airflow's contract: the constructor has the template fields by name"
     ),
     "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator.__init__": (

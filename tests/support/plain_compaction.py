@@ -14,9 +14,9 @@ from pyhudi.config.write import HeartbeatConfig, WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.jobs import COMPACTION_KIND
-from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
 from pyhudi.services.compaction import CompactionWork, schedule
 from pyhudi.services.compaction_job import (
@@ -31,7 +31,6 @@ from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import Clock, SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Writer
-from pyhudi.write.job import TaskIdentity
 from tests.support.golden import golden_table, row_texts, without
 from tests.support.log_files import delete_block
 from tests.support.memory import MemoryStorage

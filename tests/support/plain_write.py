@@ -16,9 +16,9 @@ from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.merge.rule import MergeRule
-from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
@@ -30,10 +30,10 @@ from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.instant_run import InstantRun
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.append import append_rows
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import TaskIdentity, WriteContext
 from tests.support.clocks import FakeClock
 from tests.support.memory import MemoryStorage
 from tests.support.timelines import active_of, writer_for

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 
 # Imported so that their options are declared.
-from pyhudi.config import formats, read, write
+from pyhudi.config import formats, read
 from pyhudi.config.hudi_options import find_option
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.config.options import (
@@ -22,6 +22,7 @@ from pyhudi.config.options import (
     logs,
     merging,
     operations,
+    table,
 )
 from pyhudi.errors import OptionError, UnsupportedError
 
@@ -37,7 +38,7 @@ MODULES = (
     merging,
     operations,
     read,
-    write,
+    table,
 )
 
 _log = logging.getLogger(__name__)

@@ -1,19 +1,27 @@
-"""One option: its key, what its text means, and what holds when it is absent."""
+"""One option: its key, what its text means, and what holds when it is absent.
+
+A field of a config value is declared as ``setting(OPTION)``, and ``read_settings`` fills the value
+from the texts of options.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
 from pyhudi.errors import OptionError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 E = TypeVar("E", bound=Enum)
 
 _DECLARED: dict[str, Option[Any]] = {}
 _CANONICAL: dict[str, str] = {}
+_READER = "reader"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +30,7 @@ class Option(Generic[T]):
 
     ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
     ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key,
-    ``0.14`` for older ones too, or ``pyhudi`` for one of ours.
+    ``0.14`` for older ones too, or ``pyhudi`` for one of ours; ``module`` is where it is declared.
     """
 
     key: str
@@ -31,6 +39,7 @@ class Option(Generic[T]):
     doc: str
     aliases: tuple[str, ...] = ()
     since: str = "0.14"
+    module: str = ""
 
     def read(self, options: Mapping[str, str]) -> T:
         """The option's value among these; the key itself goes before its aliases.
@@ -50,13 +59,67 @@ class Option(Generic[T]):
             raise OptionError(f"option {key} is {text!r}; allowed: {error}") from error
 
 
-def declare(option: Option[T]) -> Option[T]:
-    """Make an option known by name, and give it back."""
-    _DECLARED[option.key] = option
-    _CANONICAL[option.key] = option.key
-    for alias in option.aliases:
-        _CANONICAL[alias] = option.key
+def declare(
+    *,
+    key: str,
+    parse: Callable[[str], T],
+    default: T,
+    doc: str,
+    aliases: tuple[str, ...] = (),
+    since: str = "0.14",
+) -> Option[T]:
+    """Make an option, known from now on by its key and listed with the module that calls this."""
+    # As collections.namedtuple finds out where it is called.
+    module = sys._getframe(1).f_globals["__name__"]
+    option = Option(
+        key=key, parse=parse, default=default, doc=doc, aliases=aliases, since=since, module=module
+    )
+    for name in (key, *aliases):
+        _CANONICAL[name] = key
+    _DECLARED[key] = option
     return option
+
+
+class Setting(Protocol[T_co]):
+    """What a field of a config value can be filled by: an option, or a property of a table."""
+
+    @property
+    def default(self) -> T_co:
+        """The value when the texts have none."""
+        ...
+
+    def read(self, options: Mapping[str, str], /) -> T_co:
+        """The value among these texts."""
+        ...
+
+
+def setting(source: Setting[T]) -> T:
+    """A field of a config value that ``source`` fills, and whose default is that of ``source``."""
+    filled: T = field(default=source.default, metadata={_READER: source.read})
+    return filled
+
+
+def part(kind: type[T]) -> T:
+    """A field that is itself a config value; one with ``from_options`` of its own is read by it."""
+    reader = getattr(kind, "from_options", None) or partial(read_settings, kind)
+    filled: T = field(default_factory=kind, metadata={_READER: reader})
+    return filled
+
+
+def read_settings(kind: type[T], options: Mapping[str, str], /, **derived: Any) -> T:
+    """The config value that options ask for, where ``derived`` fields are given and not read.
+
+    Raises:
+        OptionError: a value that is not allowed.
+        UnsupportedError: a value that Hudi allows and that cannot be done here.
+    """
+    config: Any = kind
+    found = {
+        entry.name: entry.metadata[_READER](options)
+        for entry in fields(config)
+        if _READER in entry.metadata and entry.name not in derived
+    }
+    return kind(**found, **derived)
 
 
 def declared() -> Mapping[str, Option[Any]]:

@@ -10,16 +10,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import groupby
-from types import ModuleType
 from typing import Any
 
 from pyhudi.config.hudi_options import HudiOption, hudi_options
 from pyhudi.config.known import MODULES
-from pyhudi.config.option import Option
+from pyhudi.config.option import Option, declared
 from pyhudi.errors import HudiError
 
 _TITLES = {
-    "write": "The table and the rows",
+    "table": "The table and the rows",
     "operations": "Operations",
     "keygen": "Key generators",
     "merging": "Which of two records wins",
@@ -32,7 +31,7 @@ _TITLES = {
     "read": "Reading",
     "logs": "Log files",
 }
-"""Chapters in order, by the module that declares their options; others come after them."""
+"""Chapters in order, by the module that declares their options."""
 
 _NONSENSE = ("\0", ",")
 _ADVICE = re.compile(r"^.*; (?:supported are|write it as) ", re.DOTALL)
@@ -75,21 +74,14 @@ def options_page() -> str:
 
 
 def _declared_chapters() -> Iterator[tuple[str, list[Option[Any]]]]:
-    by_name = {module.__name__.rpartition(".")[2]: module for module in MODULES}
-    seen: set[str] = set()
-    for name in sorted(by_name, key=[*_TITLES, *by_name].index):
-        fresh = [option for option in _options_of(by_name[name]) if option.key not in seen]
-        seen.update(option.key for option in fresh)
-        yield _TITLES.get(name, name.capitalize()), fresh
+    modules = {module.__name__.rpartition(".")[2]: module.__name__ for module in MODULES}
+    for name in sorted(modules, key=[*_TITLES].index):
+        yield _TITLES[name], [each for each in declared().values() if each.module == modules[name]]
 
 
 def _chapter(title: str, options: Iterable[Option[Any]]) -> str:
     head = f"### {title}\n\n| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
     return _table(head, map(_option_row, options))
-
-
-def _options_of(module: ModuleType) -> Iterator[Option[Any]]:
-    return (value for value in vars(module).values() if isinstance(value, Option))
 
 
 def _option_row(option: Option[Any]) -> str:

@@ -51,7 +51,7 @@ class LogFileName:
         return f".{self.file_id}_{self.base_instant}.log.{self.version}{token}{suffix}"
 
 
-def data_path(partition: str, name: object) -> str:
+def file_path(partition: str, name: object) -> str:
     """The path of a data file, relative to the table; the partition is ``""`` without any."""
     return f"{partition}/{name}" if partition else str(name)
 

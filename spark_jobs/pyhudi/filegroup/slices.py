@@ -8,7 +8,7 @@ from pyhudi.actions.file_group import GroupId as GroupId
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.filegroup.names import (
     LogFileName,
-    data_path,
+    file_path,
     parse_base_file_name,
     parse_log_file_name,
 )
@@ -19,6 +19,8 @@ class BaseFile:
     """A columnar file of a file group as of one instant.
 
     ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
+    ``location`` is the path or URI of the bytes where they lie outside the table, ``""`` where they
+    lie at ``path``.
     """
 
     path: str
@@ -27,6 +29,7 @@ class BaseFile:
     write_token: str
     instant: str
     size_bytes: int
+    location: str = ""
 
     @classmethod
     def of(cls, partition: str, name: str, size_bytes: int) -> BaseFile | None:
@@ -35,7 +38,7 @@ class BaseFile:
         if parsed is None or BaseFileFormat.of_file(name) is None:
             return None
         return cls(
-            path=data_path(partition, name),
+            path=file_path(partition, name),
             partition=partition,
             file_id=parsed.file_id,
             write_token=parsed.write_token,
@@ -67,7 +70,7 @@ class LogFile:
         parsed = parse_log_file_name(name)
         if parsed is None:
             return None
-        path = data_path(partition, name)
+        path = file_path(partition, name)
         return cls(path=path, partition=partition, name=parsed, size_bytes=size_bytes)
 
 

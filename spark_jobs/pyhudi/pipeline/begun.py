@@ -84,7 +84,7 @@ def _prepared(run: WriteRun) -> Table:
 
 
 def _action(run: WriteRun, table: Table) -> Action:
-    if run.config.effect.replaces:
+    if run.config.recorded_operation.replaces:
         return Action.REPLACE_COMMIT
     is_delta = table.config.table_type is TableType.MERGE_ON_READ
     return Action.DELTA_COMMIT if is_delta else Action.COMMIT

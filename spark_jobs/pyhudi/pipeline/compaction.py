@@ -17,6 +17,7 @@ from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult, Status
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
@@ -36,15 +37,14 @@ from pyhudi.services.compaction_plan import is_due
 from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.committed import STAMP, find_committed
-from pyhudi.table.log_merge import LogMerge
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import full_file_bytes
-from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sharing import share_tasks
 
 # Slices share a task as long as neither their base files nor their log files are much.
@@ -252,7 +252,7 @@ def _write(
     runner: Runner,
     work: CompactionWork,
     job: WriteContext,
-    merge: LogMerge,
+    merge: SliceReading,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
     """Write what every slice becomes, and give the statistics of the files that count."""

@@ -24,10 +24,10 @@ def replaced_groups(run: WriteRun, table: Table, batch: Sequence[str]) -> Replac
     Source: SparkDeletePartitionCommitActionExecutor.checkPreconditions, Hudi 0.15.
     """
     config = run.config
-    if not config.effect.replaces:
+    if not config.recorded_operation.replaces:
         return None
     partitions = replaced_partitions(
-        config.effect,
+        config.recorded_operation,
         batch=batch,
         static=config.batch.static_partitions,
         existing=table.partitions(),

@@ -29,13 +29,13 @@ from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import (
     bloom_parameters,
     file_encoding,
     full_file_bytes,
     parquet_encoding,
 )
-from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
 METRICS = "pyhudi.metrics"
@@ -141,7 +141,7 @@ class WriteRun:
             max_file_size_bytes=full_file_bytes(config, kind),
             rule=target.rule,
             combine_batch=config.combines_batch,
-            is_concatenating=is_bulk or (is_insert and config.allow_duplicates_on_insert),
+            is_concatenating=is_bulk or (is_insert and config.batch.allow_duplicates_on_insert),
             is_deleting=config.operation is Operation.DELETE,
             drops_stored=config.stored_keys is StoredKeys.DROP,
             generates_keys=target.keying.generator.generates_keys,
@@ -168,7 +168,7 @@ class WriteRun:
                 **self._metrics(),
                 "schema": dumps(self.target.avro_schema),
             },
-            operation_type=self.config.effect.commit_name,
+            operation_type=self.config.recorded_operation.commit_name,
         )
 
     def _metrics(self) -> dict[str, str]:

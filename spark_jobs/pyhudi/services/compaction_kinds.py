@@ -10,20 +10,21 @@ from typing import Protocol
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.compaction import CompactionWork, compaction_run, schedule, unschedule
 from pyhudi.services.log_compaction import (
     log_compaction_run,
     schedule_log_compaction,
     unschedule_log_compaction,
 )
-from pyhudi.table.log_merge import LogMerge
 from pyhudi.timeline.instant import Action, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.compact import compact_slice
 from pyhudi.write.files.log_compact import log_compact_slice
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 
 class Schedule(Protocol):
@@ -41,7 +42,7 @@ class Schedule(Protocol):
         ...
 
 
-WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, LogMerge], list[WriteStat]]
+WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, SliceReading], list[WriteStat]]
 """What a task does with a slice."""
 
 
@@ -96,7 +97,7 @@ def compaction_kind(name: str) -> CompactionKind:
 
 
 def _write_base_file(
-    job: WriteContext, task: TaskIdentity, found: FileSlice, merge: LogMerge
+    job: WriteContext, task: TaskIdentity, found: FileSlice, merge: SliceReading
 ) -> list[WriteStat]:
     stat = compact_slice(job, task, found, merge)
     return [] if stat is None else [stat]

@@ -24,7 +24,7 @@ from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.logfile.slice_log import counted_blocks
+from pyhudi.fileslice.logs import counted_blocks
 from pyhudi.services.compaction import (
     CompactionWork,
     claimed_groups,

@@ -62,8 +62,9 @@ def run_job(argv: Sequence[str], request_type: type[R], function: JobFunction[R]
     """Run one job and answer with the code to exit with.
 
     Guarantees: 0 after the result line is out; 2 when the request is wrong, 3 when another writer
-    won, 4 when the surroundings failed, each with one line after ``PYHUDI_FAILED`` on standard
-    error; 143 when stopped by SIGTERM. Stack traces only with ``--verbose`` or PYHUDI_TRACEBACK=1.
+    won, 4 when the surroundings failed, 5 when the engine contradicts itself, each with one line
+    after ``PYHUDI_FAILED`` on standard error; 143 when stopped by SIGTERM. Stack traces only with
+    ``--verbose`` or PYHUDI_TRACEBACK=1.
     """
     verbose = "--verbose" in argv or bool(os.environ.get("PYHUDI_TRACEBACK"))
     _log_to_stderr(verbose=verbose)

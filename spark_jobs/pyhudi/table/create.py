@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.table import TableConfig
-from pyhudi.config.versions import TableVersion
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import create_properties
 
@@ -39,7 +38,7 @@ def create_table(storage: Storage, config: TableConfig) -> TableConfig:
 def why_not_written(config: TableConfig) -> str | None:
     """What about a table keeps it from being written, in words; None for nothing."""
     refusals = (
-        (config.version is not TableVersion.SIX, f"has table version {config.version.value}"),
+        (not config.version.is_written, f"has table version {config.version.value}"),
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
         (config.cdc_enabled, "keeps change data"),
         (config.bootstrap_base_path is not None, "was bootstrapped"),

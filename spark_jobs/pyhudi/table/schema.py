@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import SchemaError
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.fileslice.opener import open_base
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import AvroSchema
@@ -85,7 +85,6 @@ def _from_footer(
     newest = newest_file()
     if newest is None:
         return None
-    with storage.open_input(newest.path) as source:
-        reader = open_base_file(source, name=storage.absolute(newest.path))
-        stated = _from_text(reader.footer.avro_schema)
-        return stated or arrow_to_avro(without_meta(reader.schema), config.name)
+    with open_base(storage, newest) as base:
+        stated = _from_text(base.footer.avro_schema)
+        return stated or arrow_to_avro(without_meta(base.schema), config.name)

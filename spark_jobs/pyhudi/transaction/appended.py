@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pyhudi.errors import MissingFileError
-from pyhudi.filegroup.names import LogFileName, data_path
+from pyhudi.filegroup.names import LogFileName, file_path
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
@@ -58,7 +58,7 @@ def append_rollback_block(
         HeaderKey.TARGET_INSTANT_TIME: target,
         HeaderKey.COMMAND_BLOCK_TYPE: ROLLBACK,
     }
-    path = data_path(slice_of.partition, name)
+    path = file_path(slice_of.partition, name)
     storage.put(path, encode_block(BlockKind.COMMAND, header, b""))
     return path
 

@@ -84,7 +84,7 @@ GOLDEN = {
         timestamps=days("yyyy-MM"),
         partition_kinds=(PartitionKind.SIMPLE, PartitionKind.TIMESTAMP),
     ),
-    "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", row_writer_text=True),
+    "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", consistent_logical_timestamp=True),
 }
 
 
@@ -194,14 +194,13 @@ def test_the_prefix_option_touches_no_other_generator() -> None:
     assert made_by.record_keys(BATCH).to_pylist() == ["1", "2"]
 
 
-def test_timestamps_are_longs_in_upserts_and_text_in_row_writes() -> None:
+def test_timestamps_are_longs_unless_they_are_asked_to_be_text_everywhere() -> None:
     default = "__HIVE_DEFAULT_PARTITION__"
     upserts = generator(SIMPLE, "id", "at")
     assert upserts.partition_paths(BATCH).to_pylist() == ["1577836800000000", default]
-    for option in ("row_writer_text", "consistent_logical_timestamp"):
-        options = {option: True, "timezone": "Asia/Tokyo"}
-        made_by = generator(SIMPLE, "id", "at", **options)
-        assert made_by.partition_paths(BATCH).to_pylist() == ["2020-01-01 09:00:00.0", default]
+    options = {"consistent_logical_timestamp": True, "timezone": "Asia/Tokyo"}
+    text = generator(SIMPLE, "id", "at", **options)
+    assert text.partition_paths(BATCH).to_pylist() == ["2020-01-01 09:00:00.0", default]
 
 
 def test_nested_fields_keep_their_dotted_name() -> None:

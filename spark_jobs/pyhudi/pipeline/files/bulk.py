@@ -23,9 +23,9 @@ from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline.clock import new_file_id_prefix
+from pyhudi.write.context import WriteContext
 from pyhudi.write.failed import FailedFile
 from pyhudi.write.files.create import PartitionedWriter
-from pyhudi.write.job import WriteContext
 from pyhudi.write.sorted_rows import Keyed, combine_sorted
 
 _BATCH_ROWS = 262_144

@@ -34,11 +34,11 @@ from pyhudi.pipeline.lookup.result import LookupResult
 from pyhudi.runner.runner import SHUFFLE_KEY, Runner, SpreadRows, TaskFunction
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.append import append_rows
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import WriteContext
-from pyhudi.write.plan.buckets import Bucket, BucketPlan
+from pyhudi.write.plan.buckets import BucketPlan, WriteBucket
 from pyhudi.write.plan.hash_buckets import NOWHERE
 from pyhudi.write.plan.sharing import share_tasks
 
@@ -126,7 +126,7 @@ def write_buckets(
     return stats_of(routed.exchange(len(tasks)).map(write, STAT_SCHEMA))
 
 
-def _tasks(buckets: Sequence[Bucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
+def _tasks(buckets: Sequence[WriteBucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
     """Which buckets, by number, one task writes after another."""
     sizes = [(0 if b.base is None else b.base.size_bytes, b.updates + b.inserts) for b in buckets]
     rows = sum(rows for _, rows in sizes) // (parallelism * 4)
@@ -214,7 +214,7 @@ def _routed(
     return one_row([routing.shuffle_keys[bucket], bucket, piece_id, rows, moved], ROUTED_SCHEMA)
 
 
-def _write(buckets: tuple[Bucket, ...], job: WriteContext, schema: pa.Schema) -> TaskFunction:
+def _write(buckets: tuple[WriteBucket, ...], job: WriteContext, schema: pa.Schema) -> TaskFunction:
     def write(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
         moved: dict[int, list[pa.Array]] = defaultdict(list)
@@ -242,7 +242,7 @@ def _write(buckets: tuple[Bucket, ...], job: WriteContext, schema: pa.Schema) ->
 
 
 def _write_bucket(
-    bucket: Bucket,
+    bucket: WriteBucket,
     job: WriteContext,
     task: TaskIdentity,
     rows: pa.Table,

@@ -6,7 +6,7 @@ import contextlib
 
 from pyhudi.config.properties import dump
 from pyhudi.errors import AlreadyExistsError
-from pyhudi.filegroup.names import data_path
+from pyhudi.filegroup.names import file_path
 from pyhudi.storage.storage import Storage
 
 METADATA_FILE = ".hoodie_partition_metadata"
@@ -24,4 +24,4 @@ def ensure_partition(storage: Storage, partition: str, instant: str) -> None:
     depth = partition.count("/") + 1 if partition else 0
     text = dump({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
     with contextlib.suppress(AlreadyExistsError):
-        storage.create(data_path(partition, METADATA_FILE), text.encode("latin-1"))
+        storage.create(file_path(partition, METADATA_FILE), text.encode("latin-1"))

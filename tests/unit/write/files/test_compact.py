@@ -11,12 +11,12 @@ import pytest
 
 from pyhudi.basefile.footer import read_footer
 from pyhudi.filegroup.names import parse_base_file_name, parse_log_file_name
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.compaction import compaction_run
 from pyhudi.services.compaction_job import compaction_job, compaction_merge
 from pyhudi.table.table import load_table
 from pyhudi.write.files import compact
 from pyhudi.write.files.compact import compact_slice
-from pyhudi.write.job import TaskIdentity
 from tests.support.clocks import FakeClock
 from tests.support.golden import expected_rows, row_texts, without
 from tests.support.log_files import rollback_block

@@ -54,7 +54,7 @@ from tests.support.plain_log_compaction import (
     execute_logs,
     plan_logs,
 )
-from tests.unit.read.test_merged import rows_of as rows_in
+from tests.unit.read.test_rows import rows_of as rows_in
 
 LOGGED = (
     "v6_mor_bucket",

@@ -193,7 +193,8 @@ def test_the_statistics_and_the_footer_are_those_of_the_file():
     assert stat.path == f"p/f-0_4-1-0_{NEW_INSTANT}.parquet"
     assert (stat.prev_commit, stat.file_id, stat.partition_path) == (OLD_INSTANT, "f-0", "p")
     assert stat.file_size_bytes == len(storage.files[stat.path]) == stat.total_write_bytes
-    footer = ParquetReader(storage.open_input(stat.path)).footer
+    with storage.open_input(stat.path) as source:
+        footer = ParquetReader(source).footer
     assert (footer.min_key, footer.max_key) == ("a", "c")
     bloom = footer.bloom_filter()
     assert bloom is not None
@@ -232,8 +233,8 @@ def test_rows_that_leave_are_counted_as_deleted():
     storage = MemoryStorage()
     base = written(storage, [Row(key, 0, "old", None) for key in "abc"])
     job = job_on(storage, NEW_INSTANT, **settings_of())
-    leaving = pa.array(["a", "c", "elsewhere"])
-    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), leaving)
+    moved_keys = pa.array(["a", "c", "elsewhere"])
+    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), moved_keys)
     found = {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")}
     assert found == {"b": "new"}
     assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)
