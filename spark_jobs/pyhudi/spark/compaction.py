@@ -59,7 +59,7 @@ def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult
     options = request.options()
     with explained():
         check_known(options)
-        environment = environment_on(SparkRunner(spark), request.storage_options)
+        environment = environment_on(SparkRunner(session=spark), request.storage_options)
         service = compaction_service(
             environment,
             compaction_kind(request.kind),
