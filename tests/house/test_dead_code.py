@@ -10,6 +10,7 @@ from tests.support.source_tree import ROOT, beside, engine, shipped
 
 ENTRANCES = {
     "pyhudi.config.reference": "python -m, makes docs/options.md",
+    "pyhudi.runner.in_process": "services that need no Spark, and the tests of the pipeline",
     "airflow_provider_pyhudi.provider_info": "an entry point of the distribution",
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
     "airflow_provider_pyhudi.operators.compaction": "for DAGs",
@@ -19,7 +20,7 @@ ENTRANCES = {
 
 FOR_OTHERS = {
     "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
-    "pyhudi/keys/murmur.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
+    "pyhudi/spark/shuffle_keys.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
     "pyhudi/timeline/clock.py:FakeClock": "the tests of whatever takes a Clock",
     "pyhudi/timeline/clock.py:FakeClock.advance": "the tests of whatever takes a Clock",
     "pyhudi/timeline/timeline.py:Timeline.last_completed": "a user's question of table.timeline",

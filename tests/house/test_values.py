@@ -12,7 +12,7 @@ OTHERWISE = {
     "pyhudi/config/table.py:_Reader": ({"kw_only"}, "a private view of one mapping"),
     "pyhudi/filegroup/listing.py:StorageListing": ({"kw_only"}, "one field, what it lists"),
     "pyhudi/timeline/timeline.py:Timeline": ({"kw_only"}, "one field, the instants"),
-    "pyhudi/spark/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
+    "pyhudi/pipeline/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
     "pyhudi/logfile/slice_log.py:LogCounts": ({"frozen"}, "counted up while log files are read"),
     "pyhudi/write/files/handle.py:RowCounts": (
         {"frozen", "kw_only"},

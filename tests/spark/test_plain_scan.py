@@ -19,7 +19,8 @@ from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
 from pyhudi.spark.runner import SparkRunner
 from pyhudi.spark.source import FrameRows, rows_of_frame
-from tests.support.orders import OPERATION, OPTIONS, SCHEMA, commit_of, many, rows_of, write
+from tests.support.orders import OPERATION, OPTIONS, SCHEMA, commit_of, many, rows_of
+from tests.support.spark_orders import write
 
 pytestmark = pytest.mark.spark
 
@@ -159,7 +160,7 @@ def test_a_bulk_insert_of_a_plain_scan_makes_few_files(spark: SparkSession, tmp_
         assert least <= len(large.tasks) <= least + 2
         assert [split for task in large.tasks for split in task] == [s for (s,) in spread.tasks]
     table = tmp_path / "table"
-    environment = environment_on(SparkRunner(spark))
+    environment = environment_on(SparkRunner(session=spark))
     done = write_rows(
         environment,
         spread,
@@ -186,7 +187,7 @@ def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(
         pq.write_table(written[-1], source / f"{number}.parquet", row_group_size=700)
     lost = pa.table({"id": [None], "part": ["p0"], "ts": [1], "value": ["red"]}, schema=SCHEMA)
     pq.write_table(pa.concat_tables([lost, written[0]]), source / "0.parquet")
-    environment = environment_on(SparkRunner(spark))
+    environment = environment_on(SparkRunner(session=spark))
     found = rows_of_frame(spark.read.parquet(str(source)))
     assert isinstance(found, ParquetRows)
     assert found.with_dictionaries(SCHEMA.names).encoded == ("part", "value")

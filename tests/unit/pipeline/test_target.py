@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import (
@@ -20,32 +18,27 @@ from pyhudi.errors import (
     RecordKeyError,
     RequestError,
     SchemaError,
-    SourceError,
     StorageError,
     TableMismatchError,
     TableNotFoundError,
     UnsupportedError,
 )
-from pyhudi.jobs import UpsertRequest
-from pyhudi.spark.writing import run_upsert
 from pyhudi.table.table import open_table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.transaction import Transaction, Writer
 from tests.support.golden import golden_copy
-from tests.support.orders import OPTIONS, WITHOUT_ORDERING, many, orders, rows_of, write
+from tests.support.orders import OPTIONS, WITHOUT_ORDERING, many, orders, rows_of, tuples, write
 from tests.support.tree import data_files, tree
-
-pytestmark = pytest.mark.spark
 
 ROWS = many(range(6), 1, "old")
 _WRITE = "hoodie.datasource.write."
 
 
 @pytest.fixture(scope="module")
-def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = tmp_path_factory.mktemp("written") / "table"
-    write(spark, table, ROWS, "insert")
+    write(table, ROWS, "insert")
     return table
 
 
@@ -93,9 +86,9 @@ WRONG_ROWS = {
 
 
 @pytest.mark.parametrize("what", WRONG_ROWS)
-def test_rows_that_do_not_fit_are_refused(spark: SparkSession, table: Path, what: str) -> None:
+def test_rows_that_do_not_fit_are_refused(table: Path, what: str) -> None:
     rows, kind, words = WRONG_ROWS[what]
-    assert_refused(spark, table, kind, words, rows=rows)
+    assert_refused(table, kind, words, rows=rows)
 
 
 WRONG_OPTIONS = {
@@ -141,6 +134,50 @@ WRONG_OPTIONS = {
         UnsupportedError,
         ["upsert_prepped"],
     ),
+    "another key generator": (
+        {f"{_WRITE}keygenerator.type": "COMPLEX"},
+        TableMismatchError,
+        ["key generator", "SimpleKeyGenerator", "ComplexKeyGenerator"],
+    ),
+    "another payload class": (
+        {f"{_WRITE}payload.class": "org.apache.hudi.common.model.EventTimeAvroPayload"},
+        TableMismatchError,
+        ["payload class", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"],
+    ),
+    "a merger": (
+        {"pyhudi.merge.custom.merger": "some.module:Class"},
+        TableMismatchError,
+        ["payload class"],
+    ),
+    "another file format": (
+        {"hoodie.base.file.format": "orc"},
+        TableMismatchError,
+        ["base file format PARQUET", "ORC"],
+    ),
+    "encoded paths": (
+        {f"{_WRITE}partitionpath.urlencode": "true"},
+        TableMismatchError,
+        ["path encoding", "False", "True"],
+    ),
+    "no meta columns": (
+        {"hoodie.populate.meta.fields": "false"},
+        TableMismatchError,
+        ["meta columns"],
+    ),
+    "dropped partition columns": (
+        {f"{_WRITE}drop.partition.columns": "true"},
+        TableMismatchError,
+        ["partition columns dropped"],
+    ),
+    "sorted rows of which some are known": (
+        {
+            f"{_WRITE}operation": "bulk_insert",
+            "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
+            f"{_WRITE}insert.drop.duplicates": "true",
+        },
+        UnsupportedError,
+        ["hoodie.bulkinsert.sort.mode", "insert.drop.duplicates"],
+    ),
     "a size that is none": (
         {"hoodie.parquet.max.file.size": "large"},
         OptionError,
@@ -155,15 +192,9 @@ WRONG_OPTIONS = {
 
 
 @pytest.mark.parametrize("what", WRONG_OPTIONS)
-def test_options_that_do_not_fit_the_table_are_refused(
-    spark: SparkSession, table: Path, what: str
-) -> None:
+def test_options_that_do_not_fit_the_table_are_refused(table: Path, what: str) -> None:
     options, kind, words = WRONG_OPTIONS[what]
-    assert_refused(spark, table, kind, words, options=options)
-
-
-def test_an_unknown_mode_is_refused(spark: SparkSession, table: Path) -> None:
-    assert_refused(spark, table, OptionError, ["overwrite", "append"], mode="overwrite")
+    assert_refused(table, kind, words, options=options)
 
 
 WRONG_NEW = {
@@ -206,6 +237,11 @@ WRONG_NEW = {
         OptionError,
         ["city:SIMPLE"],
     ),
+    "files not written here": (
+        {"hoodie.table.base.file.format": "HFILE"},
+        UnsupportedError,
+        ["supported are PARQUET, ORC"],
+    ),
     "nothing to delete from": ({f"{_WRITE}operation": "delete"}, TableNotFoundError, ["delete"]),
     "a key column that is not there": (
         {f"{_WRITE}recordkey.field": "nr"},
@@ -221,41 +257,34 @@ WRONG_NEW = {
 
 
 @pytest.mark.parametrize("what", WRONG_NEW)
-def test_a_table_that_cannot_be_made_is_not(spark: SparkSession, tmp_path: Path, what: str) -> None:
+def test_a_table_that_cannot_be_made_is_not(tmp_path: Path, what: str) -> None:
     options, kind, words = WRONG_NEW[what]
-    assert_refused(spark, tmp_path / "table", kind, words, options=options)
+    assert_refused(tmp_path / "table", kind, words, options=options)
     assert not (tmp_path / "table").exists()
 
 
-ORDERLESS = {
-    "binary": pa.array([b"1", b"2", b"3"]),
-    "list": pa.array([[1], [2], [3]]),
-}
+ORDERLESS = {"binary": [b"1", b"2", b"3"], "list": [[1], [2], [3]]}
 
 
 @pytest.mark.parametrize("kind", ORDERLESS)
-def test_a_type_without_order_is_no_ordering_column(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
-    rows = with_column("ts", ORDERLESS[kind].to_pylist(), ORDERLESS[kind].type)
-    assert_refused(spark, tmp_path / "table", RequestError, ["ts", kind], rows=rows)
+def test_a_type_without_order_is_no_ordering_column(tmp_path: Path, kind: str) -> None:
+    rows = with_column("ts", ORDERLESS[kind], pa.array(ORDERLESS[kind]).type)
+    assert_refused(tmp_path / "table", RequestError, ["ts", kind], rows=rows)
 
 
 def assert_refused(
-    spark: SparkSession,
     table: Path,
     kind: type[HudiError],
     words: list[str],
     *,
     rows: pa.Table = ROWS,
     options: Mapping[str, str] | None = None,
-    mode: str = "append",
 ) -> None:
     """The write ends in that error with those words, and the table is bit for bit as it was."""
     before = tree(table)
     operation = (options or {}).get(f"{_WRITE}operation", "upsert")
     with pytest.raises(kind) as caught:
-        write(spark, table, rows, operation, {**OPTIONS, **(options or {})}, mode=mode)
+        write(table, rows, operation, {**OPTIONS, **(options or {})})
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
     assert caught.value.exit_code == 2
     assert not caught.value.retryable
@@ -270,59 +299,49 @@ UNWRITABLE = {
 
 
 @pytest.mark.parametrize("name", UNWRITABLE)
-def test_tables_that_are_not_written_yet_stay_as_they_are(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
+def test_tables_that_are_not_written_yet_stay_as_they_are(tmp_path: Path, name: str) -> None:
     table = golden_copy(name, tmp_path)
     before = tree(table)
     rows = pa.table({"id": ["1"], "part": ["north"], "ts": [1], "qty": [1]})
     with pytest.raises(RequestError, match=UNWRITABLE[name]):
-        write(spark, table, rows, "upsert", {})
+        write(table, rows, "upsert", {})
     assert tree(table) == before
 
 
-def test_a_table_of_a_later_version_stays_as_it_is(spark: SparkSession, table: Path) -> None:
+def test_a_table_of_a_later_version_stays_as_it_is(table: Path) -> None:
     properties = table / ".hoodie" / "hoodie.properties"
     properties.write_text(
         properties.read_text().replace("hoodie.table.version=6", "hoodie.table.version=8")
     )
-    assert_refused(spark, table, UnsupportedError, ["orders", "version 8", str(table)])
+    assert_refused(table, UnsupportedError, ["orders", "version 8", str(table)])
 
 
-def test_an_empty_source_is_nothing_to_do(spark: SparkSession, table: Path) -> None:
+def test_an_empty_source_is_nothing_to_do(table: Path) -> None:
     before = tree(table)
     for operation in ("upsert", "insert", "delete"):
-        result = write(spark, table, ROWS.slice(0, 0), operation)
+        result = write(table, ROWS.slice(0, 0), operation)
         assert (result.status, result.instant) == ("nothing_to_do", None)
         assert tree(table) == before
     new = table.parent / "new"
-    assert write(spark, new, ROWS.slice(0, 0)).status == "nothing_to_do"
+    assert write(new, ROWS.slice(0, 0)).status == "nothing_to_do"
     assert not new.exists()
-    assert write(spark, table, ROWS.slice(0, 0), "bulk_insert").status == "nothing_to_do"
+    assert write(table, ROWS.slice(0, 0), "bulk_insert").status == "nothing_to_do"
     assert tree(table) == before
 
 
-def test_a_bulk_insert_that_meets_a_null_key_leaves_the_rows_as_they_were(
-    spark: SparkSession, table: Path
-) -> None:
+def test_a_bulk_insert_that_meets_a_null_key_leaves_the_rows_as_they_were(table: Path) -> None:
     files = data_files(table)
     rows = many([*range(100, 140)], 2, "new")
     keys = [*rows.column("id").to_pylist()[:-1], None]
     with pytest.raises(RecordKeyError, match="id"):
-        write(spark, table, rows.set_column(0, "id", pa.array(keys)), "bulk_insert")
+        write(table, rows.set_column(0, "id", pa.array(keys)), "bulk_insert")
     assert data_files(table) == files
-    assert rows_of(table) == rows_of_written()
+    assert rows_of(table) == tuples(ROWS)
     assert not list((table / ".hoodie" / ".temp").iterdir())
     assert not list((table / ".hoodie" / ".heartbeat").iterdir())
 
 
-def rows_of_written() -> list[Any]:
-    return sorted(tuple(row.values()) for row in ROWS.to_pylist())
-
-
-def test_a_second_writer_is_turned_away_while_the_first_lives(
-    spark: SparkSession, table: Path
-) -> None:
+def test_a_second_writer_is_turned_away_while_the_first_lives(table: Path) -> None:
     opened = open_table(str(table))
     first = Writer(
         storage=opened.storage,
@@ -334,57 +353,17 @@ def test_a_second_writer_is_turned_away_while_the_first_lives(
     with Transaction(first, Action.COMMIT) as transaction:
         before = tree(table)
         with pytest.raises(ConflictError, match=transaction.instant) as caught:
-            write(spark, table, ROWS)
+            write(table, ROWS)
         assert str(table) in str(caught.value)
         assert caught.value.retryable
         assert tree(table) == before
         transaction.withdraw()
-    assert write(spark, table, ROWS).status == "committed"
+    assert write(table, ROWS).status == "committed"
 
 
-def request_for(table: Path, source: str, **more: Any) -> UpsertRequest:
-    return UpsertRequest(
-        base_path=str(table),
-        source=source,
-        table_name="orders",
-        record_key="id",
-        partition_path="part",
-        ordering_field="ts",
-        **more,
-    )
-
-
-def test_a_source_that_is_missing_or_no_parquet_is_named(spark: SparkSession, table: Path) -> None:
-    folder = table.parent / "landing"
-    folder.mkdir()
-    (folder / "text.parquet").write_text("this is no parquet file")
-    pq.write_table(many(range(1000), 1, "v"), folder / "cut.parquet")
-    whole = (folder / "cut.parquet").read_bytes()
-    (folder / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    (folder / "flipped.parquet").write_bytes(whole[:8] + b"\xff" * 400 + whole[408:])
-    before = tree(table)
-    for name in ("gone.parquet", "*.csv", "text.parquet", "cut.parquet", "flipped.parquet"):
-        with pytest.raises(SourceError) as caught:
-            run_upsert(spark, request_for(table, f"{folder}/{name}"))
-        assert f"{folder}/{name}" in str(caught.value)
-        assert tree(table) == before
-
-
-def test_an_error_in_a_worker_arrives_as_one_of_the_engine(
-    spark: SparkSession, table: Path
-) -> None:
-    """A base file that is gone is found missing by the task that reads it."""
-    for name in data_files(table):
-        (table / name).write_bytes(b"no parquet")
-    with pytest.raises(HudiError) as caught:
-        write(spark, table, many(range(6), 2, "new"))
-    assert "parquet" in str(caught.value).lower()
-    assert "Traceback" not in str(caught.value)
-
-
-def test_a_file_at_the_path_of_the_table_stays_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_at_the_path_of_the_table_stays_one(tmp_path: Path) -> None:
     path = tmp_path / "table"
     path.write_text("not a table")
     with pytest.raises((StorageError, RequestError), match="table"):
-        write(spark, path, ROWS, "upsert", WITHOUT_ORDERING)
+        write(path, ROWS, "upsert", WITHOUT_ORDERING)
     assert path.read_text() == "not a table"
