@@ -47,229 +47,113 @@ def table(written: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(written, tmp_path / "table"))
 
 
-def with_column(name: str, values: list[Any], kind: pa.DataType) -> pa.Table:
+def with_column(name: str, values: list[Any]) -> pa.Table:
     rows = orders(("a", "x", 1, "v"), ("b", "x", 2, "v"), ("c", "x", 3, "v"))
-    column = pa.array(values, kind)
-    if name in rows.column_names:
-        return rows.set_column(rows.column_names.index(name), name, column)
-    return rows.append_column(name, column)
+    return rows.set_column(rows.column_names.index(name), name, pa.array(values))
 
 
-# What is wrong, the rows, options beyond those of the table, the error, and words it must have.
+# What is wrong, the rows or options (as text), the error, and words it must have.
 WRONG_ROWS = {
-    "no key column": (ROWS.drop_columns(["id"]), RequestError, ["id", "part, ts, value"]),
-    "no partition column": (ROWS.drop_columns(["part"]), RequestError, ["part", "id, ts, value"]),
-    "no ordering column": (ROWS.drop_columns(["ts"]), RequestError, ["ts"]),
-    "a missing column": (ROWS.drop_columns(["value"]), SchemaError, ["value", "missing"]),
-    "a column of another type": (
-        with_column("value", [True, False, True], pa.bool_()),
-        SchemaError,
-        ["value", "bool", "string"],
-    ),
-    "an ordering column of another type": (
-        with_column("ts", ["x", "y", "z"], pa.string()),
-        SchemaError,
-        ["ts", "string", "int64"],
-    ),
-    "null keys": (
-        with_column("id", ["a", None, None], pa.string()),
-        RecordKeyError,
-        ["2", "id"],
-    ),
-    "empty keys": (with_column("id", ["a", "", "c"], pa.string()), RecordKeyError, ["1", "id"]),
-    "null ordering values": (
-        with_column("ts", [1, None, 3], pa.int64()),
-        RequestError,
-        ["1 row", "ts"],
-    ),
+    "no key column": (ROWS.drop_columns(["id"]), RequestError, "id", "part, ts, value"),
+    "no partition column": (ROWS.drop_columns(["part"]), RequestError, "part", "id, ts, value"),
+    "no ordering column": (ROWS.drop_columns(["ts"]), RequestError, "ts"),
+    "a missing column": (ROWS.drop_columns(["value"]), SchemaError, "value", "missing"),
+    "another type": (with_column("value", [True] * 3), SchemaError, "value", "bool", "string"),
+    "order of another type": (with_column("ts", ["x"] * 3), SchemaError, "ts", "string", "int64"),
+    "null keys": (with_column("id", ["a", None, None]), RecordKeyError, "2", "id"),
+    "empty keys": (with_column("id", ["a", "", "c"]), RecordKeyError, "1", "id"),
+    "null ordering values": (with_column("ts", [1, None, 3]), RequestError, "1 row", "ts"),
 }
 
 
 @pytest.mark.parametrize("what", WRONG_ROWS)
 def test_rows_that_do_not_fit_are_refused(table: Path, what: str) -> None:
-    rows, kind, words = WRONG_ROWS[what]
+    rows, kind, *words = WRONG_ROWS[what]
     assert_refused(table, kind, words, rows=rows)
 
 
+EVENT_TIME = "org.apache.hudi.common.model.EventTimeAvroPayload"
+DROPPED = "drop.partition.columns"
 WRONG_OPTIONS = {
-    "another name": ({"hoodie.table.name": "other"}, TableMismatchError, ["orders", "other"]),
-    "another type": (
-        {f"{_WRITE}table.type": "MERGE_ON_READ"},
-        RequestError,
-        ["MERGE_ON_READ"],
-    ),
-    "another key": (
-        {f"{_WRITE}recordkey.field": "value"},
-        TableMismatchError,
-        ["record key", "id", "value"],
-    ),
-    "other partition columns": (
-        {f"{_WRITE}partitionpath.field": "value"},
-        TableMismatchError,
-        ["partition columns", "part", "value"],
-    ),
-    "no partition columns": (
-        {f"{_WRITE}partitionpath.field": ""},
-        TableMismatchError,
-        ["partition columns", "part", "(none)"],
-    ),
-    "another ordering column": (
-        {f"{_WRITE}precombine.field": "value"},
-        TableMismatchError,
-        ["ordering column", "ts", "value"],
-    ),
-    "hive style": (
-        {f"{_WRITE}hive_style_partitioning": "true"},
-        TableMismatchError,
-        ["hive style"],
-    ),
-    "an index not done here": (
-        {"hoodie.index.type": "RECORD_INDEX"},
-        UnsupportedError,
-        ["RECORD_INDEX", "SIMPLE"],
-    ),
-    "an unknown operation": ({f"{_WRITE}operation": "merge"}, OptionError, ["merge", "upsert"]),
-    "an operation not done here": (
-        {f"{_WRITE}operation": "upsert_prepped"},
-        UnsupportedError,
-        ["upsert_prepped"],
-    ),
-    "another key generator": (
-        {f"{_WRITE}keygenerator.type": "COMPLEX"},
-        TableMismatchError,
-        ["key generator", "SimpleKeyGenerator", "ComplexKeyGenerator"],
-    ),
-    "another payload class": (
-        {f"{_WRITE}payload.class": "org.apache.hudi.common.model.EventTimeAvroPayload"},
-        TableMismatchError,
-        ["payload class", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"],
-    ),
-    "a merger": (
-        {"pyhudi.merge.custom.merger": "some.module:Class"},
-        TableMismatchError,
-        ["payload class"],
-    ),
-    "another file format": (
-        {"hoodie.base.file.format": "orc"},
-        TableMismatchError,
-        ["base file format PARQUET", "ORC"],
-    ),
-    "encoded paths": (
-        {f"{_WRITE}partitionpath.urlencode": "true"},
-        TableMismatchError,
-        ["path encoding", "False", "True"],
-    ),
-    "no meta columns": (
-        {"hoodie.populate.meta.fields": "false"},
-        TableMismatchError,
-        ["meta columns"],
-    ),
-    "dropped partition columns": (
-        {f"{_WRITE}drop.partition.columns": "true"},
-        TableMismatchError,
-        ["partition columns dropped"],
-    ),
-    "sorted rows of which some are known": (
-        {
-            f"{_WRITE}operation": "bulk_insert",
-            "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
-            f"{_WRITE}insert.drop.duplicates": "true",
-        },
-        UnsupportedError,
-        ["hoodie.bulkinsert.sort.mode", "insert.drop.duplicates"],
-    ),
-    "a size that is none": (
-        {"hoodie.parquet.max.file.size": "large"},
-        OptionError,
-        ["hoodie.parquet.max.file.size", "large"],
-    ),
-    "a table version not written": (
-        {"hoodie.write.table.version": "9"},
-        RequestError,
-        ["hoodie.write.table.version", "9"],
-    ),
+    "table.name=other": (TableMismatchError, "name orders", "other"),
+    "write.table.type=MERGE_ON_READ": (TableMismatchError, "type COPY_ON_WRITE", "MERGE_ON_READ"),
+    "write.recordkey.field=value": (TableMismatchError, "record key id", "value"),
+    "write.partitionpath.field=value": (TableMismatchError, "partition columns part", "value"),
+    "write.partitionpath.field=": (TableMismatchError, "partition columns part", "(none)"),
+    "write.precombine.field=value": (TableMismatchError, "ordering column ts", "value"),
+    "write.keygenerator.type=COMPLEX": (TableMismatchError, "key generator", "SimpleKey"),
+    f"write.payload.class={EVENT_TIME}": (TableMismatchError, "payload class", "EventTime"),
+    "merger=some.module:Class": (TableMismatchError, "payload class"),
+    "base.file.format=orc": (TableMismatchError, "base file format PARQUET", "ORC"),
+    "write.hive_style_partitioning=true": (TableMismatchError, "hive style False", "True"),
+    "write.partitionpath.urlencode=true": (TableMismatchError, "path encoding False", "True"),
+    "populate.meta.fields=false": (TableMismatchError, "meta columns True", "False"),
+    f"write.{DROPPED}=true": (TableMismatchError, "partition columns dropped False", "True"),
+    "index.type=RECORD_INDEX": (UnsupportedError, "RECORD_INDEX", "SIMPLE"),
+    "write.operation=merge": (OptionError, "merge", "upsert"),
+    "write.operation=upsert_prepped": (UnsupportedError, "upsert_prepped"),
+    "parquet.max.file.size=large": (OptionError, "hoodie.parquet.max.file.size", "large"),
+    "write.table.version=9": (RequestError, "hoodie.write.table.version", "9"),
+    "write.operation=bulk_insert bulkinsert.sort.mode=GLOBAL_SORT "
+    "write.insert.drop.duplicates=true": (UnsupportedError, "sort.mode", "drop.duplicates"),
 }
 
 
 @pytest.mark.parametrize("what", WRONG_OPTIONS)
 def test_options_that_do_not_fit_the_table_are_refused(table: Path, what: str) -> None:
-    options, kind, words = WRONG_OPTIONS[what]
-    assert_refused(table, kind, words, options=options)
+    kind, *words = WRONG_OPTIONS[what]
+    assert_refused(table, kind, words, options=options_of(what))
 
 
+NO_META = "populate.meta.fields=false"
 WRONG_NEW = {
-    "no name": ({"hoodie.table.name": ""}, OptionError, ["name"]),
-    "no key to combine by": (
-        {f"{_WRITE}recordkey.field": "", "hoodie.combine.before.insert": "true"},
-        OptionError,
-        ["combine.before.insert", "record key"],
+    "table.name=": (OptionError, "name"),
+    "write.recordkey.field= combine.before.insert=true": (
+        *(OptionError, "combine.before.insert", "record key"),
     ),
-    "no key and no meta columns": (
-        {f"{_WRITE}recordkey.field": "", "hoodie.populate.meta.fields": "false"},
-        UnsupportedError,
-        ["populate.meta.fields", "record key"],
+    f"write.recordkey.field= {NO_META}": (UnsupportedError, "populate.meta.fields", "record key"),
+    f"{NO_META} write.{DROPPED}=true": (UnsupportedError, "populate.meta.fields", DROPPED),
+    f"{NO_META} write.keygenerator.class=org.apache.hudi.keygen.GlobalDeleteKeyGenerator": (
+        *(UnsupportedError, "populate.meta.fields", "GlobalDelete"),
     ),
-    "no meta columns and no partition columns": (
-        {"hoodie.populate.meta.fields": "false", f"{_WRITE}drop.partition.columns": "true"},
-        UnsupportedError,
-        ["populate.meta.fields", "drop.partition.columns"],
+    "write.keygenerator.type=TIMESTAMP": (OptionError, "timestamp.type"),
+    f"write.keygenerator.type=TIMESTAMP write.{DROPPED}=true": (
+        *(UnsupportedError, DROPPED, "TimestampBased"),
     ),
-    "no meta columns with a generator that is not plain": (
-        {
-            "hoodie.populate.meta.fields": "false",
-            f"{_WRITE}keygenerator.class": "org.apache.hudi.keygen.GlobalDeleteKeyGenerator",
-        },
-        UnsupportedError,
-        ["populate.meta.fields", "GlobalDelete"],
-    ),
-    "times without a type": (
-        {f"{_WRITE}keygenerator.type": "TIMESTAMP"},
-        OptionError,
-        ["timestamp.type"],
-    ),
-    "dropped columns that paths do not tell": (
-        {f"{_WRITE}keygenerator.type": "TIMESTAMP", f"{_WRITE}drop.partition.columns": "true"},
-        UnsupportedError,
-        ["drop.partition.columns", "TimestampBased"],
-    ),
-    "a custom generator without kinds": (
-        {f"{_WRITE}keygenerator.type": "CUSTOM"},
-        OptionError,
-        ["city:SIMPLE"],
-    ),
-    "files not written here": (
-        {"hoodie.table.base.file.format": "HFILE"},
-        UnsupportedError,
-        ["supported are PARQUET, ORC"],
-    ),
-    "nothing to delete from": ({f"{_WRITE}operation": "delete"}, TableNotFoundError, ["delete"]),
-    "a key column that is not there": (
-        {f"{_WRITE}recordkey.field": "nr"},
-        RequestError,
-        ["nr", "id, part, ts, value"],
-    ),
-    "an ordering column that is not there": (
-        {f"{_WRITE}precombine.field": "when"},
-        RequestError,
-        ["when", "id, part, ts, value"],
-    ),
+    "write.keygenerator.type=CUSTOM": (OptionError, "city:SIMPLE"),
+    "table.base.file.format=HFILE": (UnsupportedError, "supported are PARQUET, ORC"),
+    "write.operation=delete": (TableNotFoundError, "delete"),
+    "write.recordkey.field=nr": (RequestError, "nr", "id, part, ts, value"),
+    "write.precombine.field=when": (RequestError, "when", "id, part, ts, value"),
 }
 
 
 @pytest.mark.parametrize("what", WRONG_NEW)
 def test_a_table_that_cannot_be_made_is_not(tmp_path: Path, what: str) -> None:
-    options, kind, words = WRONG_NEW[what]
-    assert_refused(tmp_path / "table", kind, words, options=options)
+    kind, *words = WRONG_NEW[what]
+    assert_refused(tmp_path / "table", kind, words, options=options_of(what))
     assert not (tmp_path / "table").exists()
 
 
-ORDERLESS = {"binary": [b"1", b"2", b"3"], "list": [[1], [2], [3]]}
-
-
-@pytest.mark.parametrize("kind", ORDERLESS)
-def test_a_type_without_order_is_no_ordering_column(tmp_path: Path, kind: str) -> None:
-    rows = with_column("ts", ORDERLESS[kind], pa.array(ORDERLESS[kind]).type)
+@pytest.mark.parametrize(("kind", "value"), [("binary", b"1"), ("list", [1])])
+def test_a_type_without_order_is_no_ordering_column(
+    tmp_path: Path, kind: str, value: object
+) -> None:
+    rows = with_column("ts", [value] * 3)
     assert_refused(tmp_path / "table", RequestError, ["ts", kind], rows=rows)
+
+
+def options_of(texts: str) -> dict[str, str]:
+    """Options in short, parted by blanks."""
+    pairs = (text.split("=", 1) for text in texts.split())
+    return {long_name(name): value for name, value in pairs}
+
+
+def long_name(name: str) -> str:
+    if name == "merger":
+        return "pyhudi.merge.custom.merger"
+    is_of_source = name.startswith("write.") and name != "write.table.version"
+    return f"hoodie.datasource.{name}" if is_of_source else f"hoodie.{name}"
 
 
 def assert_refused(

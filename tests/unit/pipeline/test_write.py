@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -357,3 +358,18 @@ def test_a_table_of_orc_files_lives_through_every_operation(table: Path) -> None
     assert len(rows_of(table, as_of=first.instant)) == 50
     found = rows_of(table, query_type="incremental", begin=first.instant)
     assert {row[3] for row in found} == {"new"}
+
+
+def test_the_commit_and_the_result_tell_what_each_stage_took(table: Path) -> None:
+    """Rows and bytes of every stage, and the tasks' time of merging."""
+    write(table, many(range(6), 1, "new"))
+    result = write(table, many(range(3, 9), 2, "newer"))
+    assert set(result.stages) == {"key", "lookup", "write", "commit"}
+    assert result.stages["key"]["rows"] == 6
+    assert result.stages["lookup"]["rows"] == 3
+    assert result.stages["write"]["rows"] == 9
+    assert result.stages["write"]["bytes"] == result.bytes_written
+    assert result.stages["write"]["merge_task_seconds"] > 0
+    recorded = json.loads(commit_of(table, result.instant)["extraMetadata"]["pyhudi.metrics"])
+    assert set(recorded) == {"key", "lookup", "write"}
+    assert recorded["write"] == result.stages["write"]

@@ -98,3 +98,6 @@ def test_a_table_remembers_its_delete_marker(tmp_path: Path) -> None:
     assert kept["hoodie.record.merge.property.hoodie.payload.delete.marker"] == "gone"
     write(table, orders(("a", "p", 5, "gone"), ("b", "p", 4, "gone")), "upsert")
     assert rows_of(table) == [("b", "p", 5, "old")]
+    other = {**marked, "hoodie.payload.delete.marker": "other"}
+    with pytest.raises(TableMismatchError, match="delete marker"):
+        write(table, orders(("a", "p", 6, "")), "upsert", other)
