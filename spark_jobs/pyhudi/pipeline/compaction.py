@@ -12,13 +12,20 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult, Status
+from pyhudi.jobs import (
+    COMPACTION_KIND,
+    LOG_COMPACTION_KIND,
+    CompactionRequest,
+    JobResult,
+    Status,
+)
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.pipeline.stopwatch import Stopwatch
@@ -52,6 +59,35 @@ _TASK_BASE_BYTES = 32 << 20
 _TASK_LOG_BYTES = 8 << 20
 
 _log = logging.getLogger(__name__)
+
+
+def compact_table(environment: Environment, request: CompactionRequest) -> JobResult:
+    """Carry out a request for compactions of a table.
+
+    Raises:
+        RequestError: options and table do not fit, or there is no such compaction.
+        ConflictError: another job runs the compaction, or a writer is at work while it is planned.
+        PlatformError: disk, network or runner failed; a compaction that was planned stays planned.
+    """
+    request.check()
+    options = request.options()
+    check_known(options)
+    service = compaction_service(
+        environment,
+        compaction_kind(request.kind),
+        environment.open_storage(request.base_path),
+        WriteConfig.from_options(options),
+        request.commit_metadata,
+    )
+    match request.mode:
+        case "unschedule":
+            return service.unschedule(request.instant or "")
+        case "execute":
+            return service.execute(request.instant or service.oldest_pending())
+        case "schedule":
+            return service.schedule()
+        case _:
+            return service.schedule_and_execute()
 
 
 def compact_after(run: WriteRun, result: JobResult) -> None:

@@ -34,7 +34,7 @@ _PARALLELISM_FIRST: Final = "spark.sql.adaptive.coalescePartitions.parallelismFi
 _JOINED_BYTES: Final = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SparkRunner:
     """A Runner whose tasks are those of a Spark session."""
 
