@@ -104,19 +104,20 @@ def _say_when_due(run: WriteRun, result: JobResult) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionService:
-    """The compactions of one kind of one table. ``extra`` goes into plans and commits."""
+    """The compactions of one kind of a table. ``extra`` goes into plans and commits."""
 
     environment: Environment
     kind: CompactionKind
-    storage: Storage
+    table: Table
     config: WriteConfig
     extra: Mapping[str, str]
     watch: Stopwatch
 
     def schedule(self) -> JobResult:
         """Plan a compaction where one is due."""
-        table = self._open()
-        found = self._planned_before(table)
+        table, key = self.table.refresh(), self.extra.get(STAMP)
+        # The plan that an earlier try of this request made stands for it.
+        found = find_planned(table.active, table.timeline, key, self.kind.action) if key else None
         if found is None:
             file_format = BaseFileFormat(table.config.base_file_format)
             with self.watch.stage("plan"):
@@ -130,8 +131,8 @@ class CompactionService:
 
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
-        key, table = self.extra.get(STAMP), self._open()
-        earlier = None if not key else find_committed(table.active, table.timeline, key)
+        key, table = self.extra.get(STAMP), self.table.refresh()
+        earlier = find_committed(table.active, table.timeline, key) if key else None
         if earlier is not None:
             return self._result("already_committed", earlier.instant, earlier.stats)
         planned = self.schedule()
@@ -150,9 +151,9 @@ class CompactionService:
 
     def execute(self, instant: str | None) -> JobResult:
         """Run a planned compaction; without one there is nothing to do."""
-        table = self._open()
         if instant is None:
             return self._result("nothing_to_do", None)
+        table = self.table.refresh()
         found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
             return self._result("already_committed", instant, self._stats_at(table, found))
@@ -174,12 +175,12 @@ class CompactionService:
 
     def unschedule(self, instant: str) -> JobResult:
         """Take a plan back that has not run."""
-        self.kind.unschedule(self._writer(self._open()), instant)
+        self.kind.unschedule(self._writer(self.table), instant)
         return self._result("unscheduled", instant)
 
     def oldest_pending(self) -> str | None:
         """The instant of the oldest compaction that is planned and not done."""
-        return self.kind.oldest_pending(self._open().timeline)
+        return self.kind.oldest_pending(self.table.active.load())
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
         metadata = table.active.read_commit(completed)
@@ -187,19 +188,9 @@ class CompactionService:
             raise RequestError(
                 f"instant {completed.time} is of the operation {metadata.operation_type} and not "
                 f"{self.kind.commit_name}",
-                where=self.storage.uri,
+                where=table.storage.uri,
             )
         return tuple(metadata.write_stats)
-
-    def _open(self) -> Table:
-        return load_table(self.storage)
-
-    def _planned_before(self, table: Table) -> str | None:
-        """The plan that an earlier try of this request made."""
-        key = self.extra.get(STAMP)
-        if not key:
-            return None
-        return find_planned(table.active, table.timeline, key, self.kind.action)
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, self.environment.clock, self.config.heartbeat)
@@ -207,12 +198,12 @@ class CompactionService:
     def _result(
         self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()
     ) -> JobResult:
-        table = self._open()
+        table = self.table.refresh()
         return job_result(
             status,
             operation=self.kind.operation,
             table=table.config.name,
-            base_path=self.storage.uri,
+            base_path=table.storage.uri,
             instant=instant,
             completion_time=None if instant is None else table.completion_time(instant),
             stats=stats,
@@ -241,7 +232,7 @@ def compaction_service(
     return CompactionService(
         environment=environment,
         kind=kind,
-        storage=storage,
+        table=table,
         config=config,
         extra=extra,
         watch=Stopwatch(table.config.name, environment.runner),

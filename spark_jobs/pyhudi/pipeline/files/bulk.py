@@ -87,13 +87,13 @@ def _sorted(
 
     # Rows of one key that are to become one must meet in a task, in the order of their arrival.
     is_combining = job.combine_batch
-    ordered = rows.map(key, sorting_schema(keying)).sort(
+    return rows.map(key, sorting_schema(keying)).sort(
         (PARTITION_PATH, RECORD_KEY),
         globally=is_combining or config.sort_mode is BulkInsertSortMode.GLOBAL_SORT,
         stable=is_combining,
         tasks=config.parallelism,
+        task_bytes=_SHUFFLED_BYTES_A_FILE_BYTE * job.max_file_size_bytes,
     )
-    return ordered.with_task_bytes(_SHUFFLED_BYTES_A_FILE_BYTE * job.max_file_size_bytes)
 
 
 def _writing(
