@@ -160,8 +160,8 @@ class CompactionService:
                 found = self.kind.schedule(
                     self._writer(table),
                     self.config.compaction,
-                    full_file_bytes=full_file_bytes(self.config, file_format),
-                    extra=self.extra,
+                    full_file_bytes(self.config, file_format),
+                    self.extra,
                 )
         return self._result("nothing_to_do" if found is None else "scheduled", found)
 
