@@ -46,12 +46,10 @@ FOR_OTHERS = {
         "Airflow's contract of a trigger"
     ),
     "pyhudi/basefile/orc/file.py:_HeldOutput.closed": "Arrow asks a Python file for it",
-    "pyhudi/basefile/orc/tail.py:Stripe.data_length": "what a stripe's entry says, read whole",
     "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
     "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
     "pyhudi/flags.py:_Parser.error": "argparse calls it",
     "pyhudi/spark/shuffle_keys.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
-    "pyhudi/timeline/timeline.py:Timeline.last_completed": "a user's question of table.timeline",
 }
 """Names that no code here refers to, and who does."""
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyhudi.transaction.clustering import pending_clustering_groups
 
 import pyhudi
 from pyhudi.errors import (
@@ -175,7 +174,7 @@ def test_file_groups_under_a_pending_clustering_are_not_replaced(tmp_path: Path)
     path = tmp_path / "table"
     shutil.copytree(golden_table("v6_cow_pending_clustering"), path)
     table = pyhudi.open_table(str(path))
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    claimed = table.clustered_groups()
     before = pyhudi.read_table(str(path))
     for partition in sorted({where for where, _ in claimed}):
         with pytest.raises(ConflictError, match="pending clustering"):
