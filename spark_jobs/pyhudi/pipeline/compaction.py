@@ -12,13 +12,20 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult, Status
+from pyhudi.jobs import (
+    COMPACTION_KIND,
+    LOG_COMPACTION_KIND,
+    CompactionRequest,
+    JobResult,
+    Status,
+)
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.pipeline.stopwatch import Stopwatch
@@ -52,6 +59,35 @@ _TASK_BASE_BYTES = 32 << 20
 _TASK_LOG_BYTES = 8 << 20
 
 _log = logging.getLogger(__name__)
+
+
+def compact_table(environment: Environment, request: CompactionRequest) -> JobResult:
+    """Carry out a request for compactions of a table.
+
+    Raises:
+        RequestError: options and table do not fit, or there is no such compaction.
+        ConflictError: another job runs the compaction, or a writer is at work while it is planned.
+        PlatformError: disk, network or runner failed; a compaction that was planned stays planned.
+    """
+    request.check()
+    options = request.options()
+    check_known(options)
+    service = compaction_service(
+        environment,
+        compaction_kind(request.kind),
+        environment.open_storage(request.base_path),
+        WriteConfig.from_options(options),
+        request.commit_metadata,
+    )
+    match request.mode:
+        case "unschedule":
+            return service.unschedule(request.instant or "")
+        case "execute":
+            return service.execute(request.instant or service.oldest_pending())
+        case "schedule":
+            return service.schedule()
+        case _:
+            return service.schedule_and_execute()
 
 
 def compact_after(run: WriteRun, result: JobResult) -> None:
@@ -124,8 +160,8 @@ class CompactionService:
                 found = self.kind.schedule(
                     self._writer(table),
                     self.config.compaction,
-                    full_file_bytes=full_file_bytes(self.config, file_format),
-                    extra=self.extra,
+                    full_file_bytes(self.config, file_format),
+                    self.extra,
                 )
         return self._result("nothing_to_do" if found is None else "scheduled", found)
 
@@ -161,9 +197,9 @@ class CompactionService:
             disable(table.storage, table.config)
         with self.kind.run(self._writer(table), instant) as work:
             merge = compaction_merge(work.table, instant, self.config)
-            job = compaction_job(work.table, instant, self.config, merge)
+            context = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
-                stats = _write(self.environment.runner, work, job, merge, self.kind.write_slice)
+                stats = _write(self.environment.runner, work, context, merge, self.kind.write_slice)
                 note_files(noted, stats)
             with self.watch.stage("commit"):
                 paths = frozenset(stat.path for stat in stats if stat.path)
@@ -242,7 +278,7 @@ def compaction_service(
 def _write(
     runner: Runner,
     work: CompactionWork,
-    job: WriteContext,
+    context: WriteContext,
     merge: SliceReading,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
@@ -254,7 +290,7 @@ def _write(
     def compact(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
         own = replace(task, stage_id=number_of_run)
         for found in tasks[number]:
-            yield from (stat_batch([stat]) for stat in write_slice(job, own, found, merge))
+            yield from (stat_batch([stat]) for stat in write_slice(context, own, found, merge))
 
     return stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
 

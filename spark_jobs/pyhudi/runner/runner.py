@@ -61,6 +61,7 @@ class SpreadRows(Protocol):
 
         Shapes: for each of the other rows' columns in ``lists`` a list column of the name given
             there; sorted by these columns in their order, null where no other row has the key.
+            The others' columns have names that these rows do not have.
         """
         ...
 

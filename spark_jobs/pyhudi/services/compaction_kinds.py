@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.compaction import CompactionConfig
@@ -26,21 +25,8 @@ from pyhudi.write.context import WriteContext
 from pyhudi.write.files.compact import compact_slice
 from pyhudi.write.files.log_compact import log_compact_slice
 
-
-class Schedule(Protocol):
-    """Makes a plan, and gives its instant, or None when there is nothing to do."""
-
-    def __call__(
-        self,
-        writer: Writer,
-        config: CompactionConfig,
-        *,
-        full_file_bytes: int,
-        extra: Mapping[str, str] | None = None,
-    ) -> str | None:
-        """Plan what ``config`` asks for."""
-        ...
-
+Schedule = Callable[[Writer, CompactionConfig, int, Mapping[str, str]], str | None]
+"""Makes a plan and gives its instant, or None; the last arguments are as ``schedule`` has them."""
 
 WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, SliceReading], list[WriteStat]]
 """What a task does with a slice."""
