@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 
 import pyarrow as pa
-from pyhudi.transaction.transaction import Transaction
 
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.create import create_table
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.files import merge
 from pyhudi.write.files.create import create_files
 from tests.support.plain_write import CONFIG, clock_at, finish, incoming, job_on, task, writer_on
@@ -29,11 +29,11 @@ def make_table(path: str, row_groups: int) -> int:
     storage, keys = open_storage(path), range(row_groups * ROWS_OF_A_GROUP)
     create_table(storage, CONFIG)
     rows = incoming({f"{key:09}": (1, f"{key}{TEXT}") for key in keys})
-    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-        transaction.start(b"{}")
-        job = job_on(storage, transaction.instant, encoding=ENCODING, max_file_size_bytes=1 << 40)
+    with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
+        run.start(None)
+        job = job_on(storage, run.instant, encoding=ENCODING, max_file_size_bytes=1 << 40)
         made = create_files(job, task(), partition="a", file_id="file-0", rows=rows)
-        finish(transaction, list(made))
+        finish(run, list(made))
     return int(rows.nbytes)
 
 
