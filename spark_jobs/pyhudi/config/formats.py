@@ -57,30 +57,20 @@ def _format(text: str) -> BaseFileFormat | None:
 
 
 BASE_FILE_FORMAT = declare(
-    key="hoodie.table.base.file.format",
-    aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
-    parse=_format,
+    "hoodie.table.base.file.format",
+    _format,
     default=None,
-    doc="format of the base files of a new table; PARQUET when none is given",
+    aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
 )
-ORC_MAX_FILE_SIZE = declare(
-    key="hoodie.orc.max.file.size",
-    parse=option.parse_positive,
-    default=120 << 20,
-    doc="bytes at which an ORC base file is full",
-)
-ORC_STRIPE_SIZE = declare(
-    key="hoodie.orc.stripe.size",
-    parse=option.parse_positive,
-    default=64 << 20,
-    doc="bytes of a stripe before encoding",
-)
+"""format of the base files of a new table; PARQUET when none is given"""
+ORC_MAX_FILE_SIZE = declare("hoodie.orc.max.file.size", option.parse_positive, default=120 << 20)
+"""bytes at which an ORC base file is full"""
+ORC_STRIPE_SIZE = declare("hoodie.orc.stripe.size", option.parse_positive, default=64 << 20)
+"""bytes of a stripe before encoding"""
 ORC_CODEC = declare(
-    key="hoodie.orc.compression.codec",
-    parse=option.parse_enum(OrcCodec),
-    default=OrcCodec.ZLIB,
-    doc="compression of ORC base files",
+    "hoodie.orc.compression.codec", option.parse_enum(OrcCodec), default=OrcCodec.ZLIB
 )
+"""compression of ORC base files"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,12 @@
 """One option: its key, what its text means, and what holds when it is absent.
 
 A field of a config value is declared as ``setting(OPTION)``, and ``read_settings`` fills the value
-from the texts of options.
+from the texts of options. The text below a declaration says what the option means: the page of
+options has it.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -30,16 +30,14 @@ class Option(Generic[T]):
 
     ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
     ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key,
-    ``0.14`` for older ones too, or ``pyhudi`` for one of ours; ``module`` is where it is declared.
+    ``0.14`` for older ones too, or ``pyhudi`` for one of ours.
     """
 
     key: str
     parse: Callable[[str], T]
     default: T
-    doc: str
     aliases: tuple[str, ...] = ()
     since: str = "0.14"
-    module: str = ""
 
     def read(self, options: Mapping[str, str]) -> T:
         """The option's value among these; the key itself goes before its aliases.
@@ -60,23 +58,17 @@ class Option(Generic[T]):
 
 
 def declare(
-    *,
     key: str,
     parse: Callable[[str], T],
+    *,
     default: T,
-    doc: str,
     aliases: tuple[str, ...] = (),
     since: str = "0.14",
 ) -> Option[T]:
-    """Make an option, known from now on by its key and listed with the module that calls this."""
-    # As collections.namedtuple finds out where it is called.
-    module = sys._getframe(1).f_globals["__name__"]
-    option = Option(
-        key=key, parse=parse, default=default, doc=doc, aliases=aliases, since=since, module=module
-    )
-    for name in (key, *aliases):
-        _CANONICAL[name] = key
+    """Make an option, known from now on by its key."""
+    option = Option(key=key, parse=parse, default=default, aliases=aliases, since=since)
     _DECLARED[key] = option
+    _CANONICAL.update(dict.fromkeys((key, *aliases), key))
     return option
 
 
