@@ -20,22 +20,6 @@ from pyhudi.config.known import MODULES
 from pyhudi.config.option import Option
 from pyhudi.errors import HudiError
 
-_TITLES = {
-    "table": "The table and the rows",
-    "operations": "Operations",
-    "keygen": "Key generators",
-    "merging": "Which of two records wins",
-    "evolution": "Changes of the schema",
-    "index": "How stored keys are found",
-    "files": "Files and heartbeat",
-    "formats": "Formats of base files",
-    "failures": "Rows that cannot be written",
-    "compaction": "Compaction",
-    "read": "Reading",
-    "logs": "Log files",
-}
-"""Chapters in order, by the module that declares their options."""
-
 _NONSENSE = ("\0", ",")
 _ADVICE = re.compile(r"^.*; (?:supported are|write it as) ", re.DOTALL)
 
@@ -70,16 +54,10 @@ with `pyhudi.` and does not exist is an error.
 
 def options_page() -> str:
     """The whole page, as Markdown."""
-    chapters = (_chapter(title, options) for title, options in _declared_chapters())
+    chapters = (_chapter(title, declarations(module)) for module, title in MODULES.items())
     by_chapter = groupby(hudi_options(), key=lambda option: option.chapter)
     others = (_other_chapter(title, tuple(options)) for title, options in by_chapter)
     return "\n".join((_HEAD, *chapters, _OTHERS_HEAD, *others))
-
-
-def _declared_chapters() -> Iterator[tuple[str, Iterator[tuple[Option[Any], str]]]]:
-    modules = {module.__name__.rpartition(".")[2]: module for module in MODULES}
-    for name in sorted(modules, key=[*_TITLES].index):
-        yield _TITLES[name], declarations(modules[name])
 
 
 def declarations(module: ModuleType) -> Iterator[tuple[Option[Any], str]]:

@@ -73,10 +73,7 @@ _MODES: Final[Mapping[MergeMode, RecordMergeMode]] = {
     MergeMode.COMMIT_TIME: RecordMergeMode.COMMIT_TIME,
     MergeMode.EVENT_TIME: RecordMergeMode.EVENT_TIME,
 }
-_PAYLOADS: Final[Mapping[RecordMergeMode, str]] = {
-    RecordMergeMode.COMMIT_TIME: OVERWRITE_PAYLOAD,
-    RecordMergeMode.EVENT_TIME: DEFAULT_PAYLOAD,
-}
+_PAYLOADS: Final = {asked: mode.value for mode, asked in _MODES.items()}
 _KNOWN = f"supported are {', '.join(sorted(_MODE_OF_PAYLOAD.keys() - {CUSTOM_PAYLOAD}))}"
 
 
