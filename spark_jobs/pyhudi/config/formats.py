@@ -7,7 +7,6 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, setting
-from pyhudi.errors import UnsupportedError
 
 
 class BaseFileFormat(Enum):
@@ -45,15 +44,11 @@ class OrcCodec(Enum):
     NONE = "none"
 
 
+_parse_format = option.parse_enum(BaseFileFormat, not_done=("hfile", "hoodie_log", "lance"))
+
+
 def _format(text: str) -> BaseFileFormat | None:
-    if not text:
-        return None
-    if text.upper() in ("HFILE", "HOODIE_LOG", "LANCE"):
-        raise UnsupportedError(
-            f"{BASE_FILE_FORMAT.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in BaseFileFormat)}"
-        )
-    return option.parse_enum(BaseFileFormat)(text)
+    return _parse_format(text) if text else None
 
 
 BASE_FILE_FORMAT = declare(

@@ -7,13 +7,13 @@ options has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from pyhudi.errors import OptionError
+from pyhudi.errors import OptionError, UnsupportedError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -28,7 +28,8 @@ _READER = "reader"
 class Option(Generic[T]):
     """An option under its Hudi key.
 
-    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
+    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed, or an
+    UnsupportedError that says what the option must not be.
     ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key,
     ``0.14`` for older ones too, or ``pyhudi`` for one of ours.
     """
@@ -44,6 +45,7 @@ class Option(Generic[T]):
 
         Raises:
             OptionError: the text is none of the allowed ones.
+            UnsupportedError: it is one that Hudi allows and that cannot be done here.
         """
         for key in (self.key, *self.aliases):
             if key in options:
@@ -53,6 +55,8 @@ class Option(Generic[T]):
     def _parsed(self, key: str, text: str) -> T:
         try:
             return self.parse(text.strip())
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.key} is {error}") from error
         except ValueError as error:
             raise OptionError(f"option {key} is {text!r}; allowed: {error}") from error
 
@@ -195,13 +199,17 @@ def parse_fields(text: str) -> tuple[str, ...]:
     return names
 
 
-def parse_enum(kind: type[E]) -> Callable[[str], E]:
-    """One of an enum's values, in any case."""
+def parse_enum(kind: type[E], *, not_done: Collection[str] = ()) -> Callable[[str], E]:
+    """One of an enum's values, in any case; ``not_done`` are others that Hudi has."""
     by_text = {str(member.value).lower(): member for member in kind}
 
+    values = ", ".join(str(member.value) for member in kind)
+
     def parse(text: str) -> E:
+        if text.lower() in not_done:
+            raise UnsupportedError(f"{text!r}, which is not supported; supported are {values}")
         if text.lower() not in by_text:
-            raise ValueError(", ".join(str(member.value) for member in kind))
+            raise ValueError(values)
         return by_text[text.lower()]
 
     return parse

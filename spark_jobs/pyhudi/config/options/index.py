@@ -44,20 +44,11 @@ _OTHERS = (
 )
 
 
-def _index_type(text: str) -> IndexType:
-    if text.lower() in _OTHERS:
-        raise UnsupportedError(
-            f"{INDEX_TYPE.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in IndexType)}"
-        )
-    return option.parse_enum(IndexType)(text)
-
-
 def _engine(text: str) -> str:
     if text.upper() == "CONSISTENT_HASHING":
         raise UnsupportedError(
-            f"{BUCKET_ENGINE.key} is {text!r}, which is not supported; the bucket index has a "
-            "fixed number of buckets here: SIMPLE"
+            f"{text!r}, which is not supported; the bucket index has a fixed number of buckets "
+            "here: SIMPLE"
         )
     if text.upper() != "SIMPLE":
         raise ValueError("SIMPLE")
@@ -68,7 +59,9 @@ def _hash_fields(text: str) -> tuple[str, ...] | None:
     return option.parse_fields(text) or None
 
 
-INDEX_TYPE = declare("hoodie.index.type", _index_type, default=IndexType.SIMPLE)
+INDEX_TYPE = declare(
+    "hoodie.index.type", option.parse_enum(IndexType, not_done=_OTHERS), default=IndexType.SIMPLE
+)
 """how stored keys are found"""
 SIMPLE_MOVES = declare("hoodie.simple.index.update.partition.path", option.parse_bool, default=True)
 """with GLOBAL_SIMPLE, a record whose partition has changed moves there; otherwise it is updated

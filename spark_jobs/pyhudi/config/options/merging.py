@@ -79,7 +79,7 @@ _KNOWN = f"supported are {', '.join(sorted(_MODE_OF_PAYLOAD.keys() - {CUSTOM_PAY
 
 def _payload(text: str) -> str | None:
     if text and text not in _MODE_OF_PAYLOAD:
-        raise UnsupportedError(f"{PAYLOAD_CLASS.key} is {text!r}, which is not supported; {_KNOWN}")
+        raise UnsupportedError(f"{text!r}, which is not supported; {_KNOWN}")
     return text or None
 
 

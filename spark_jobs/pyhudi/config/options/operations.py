@@ -8,7 +8,6 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, read_settings, setting
-from pyhudi.errors import UnsupportedError
 
 
 class Operation(Enum):
@@ -62,15 +61,6 @@ _OTHERS = ("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_pr
 _WRITE = "hoodie.datasource.write."
 
 
-def _operation(text: str) -> Operation:
-    if text.lower() in _OTHERS:
-        raise UnsupportedError(
-            f"{OPERATION.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in Operation)}"
-        )
-    return option.parse_enum(Operation)(text)
-
-
 def _bulk_overwrite(text: str) -> Operation | None:
     if not text:
         return None
@@ -84,7 +74,9 @@ def _paths(text: str) -> tuple[str, ...]:
     return tuple(path.strip().strip("/") for path in text.split(",")) if text else ()
 
 
-OPERATION = declare(f"{_WRITE}operation", _operation, default=Operation.UPSERT)
+OPERATION = declare(
+    f"{_WRITE}operation", option.parse_enum(Operation, not_done=_OTHERS), default=Operation.UPSERT
+)
 """what becomes of the rows"""
 BULK_OVERWRITE = declare(
     "hoodie.bulkinsert.overwrite.operation.type", _bulk_overwrite, default=None
