@@ -20,7 +20,7 @@ TESTS := -m pytest -q -n $(WORKERS) --dist worksteal
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test interop bench check format setup java clean
+.PHONY: help demo test reliability interop bench check format setup java clean
 
 help:  ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null \
@@ -31,6 +31,9 @@ demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with A
 
 test: java $(VENV)/test.ready  ## Run the tests
 	$(RUN) $(TESTS)
+
+reliability: $(VENV)/test.ready  ## Stop every write at every storage call, and write docs/reliability.md
+	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py
 
 # Where a prerequisite is missing setup.sh says which and exits 3; the tests then skip, or fail if CI=true.
 interop: $(VENV)/test.ready  ## Compare with Apache Hudi itself, which is fetched from Maven Central

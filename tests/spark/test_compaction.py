@@ -18,7 +18,7 @@ from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, CompactionRequest, JobRes
 from pyhudi.spark.compaction import run_compaction
 from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.orders import OPTIONS, many, rows_of, write
-from tests.support.plain_compaction import values
+from tests.support.golden_memory import values
 
 DUE = {"hoodie.compact.inline.max.delta.commits": "1"}
 TABLE = "v6_mor_pending_compaction"

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyhudi.actions.commit import stats_by_partition
 from pyhudi.actions.replace import requested_replace
 from pyhudi.config.table import TableType
-from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
+from pyhudi.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    HudiError,
+    RequestError,
+    StorageError,
+)
 from pyhudi.jobs import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
 from pyhudi.services.rollback import recover, writer_of
@@ -19,6 +27,8 @@ from pyhudi.table.table import Table, load_table
 from pyhudi.timeline import active
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.transaction import Transaction
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +66,14 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
                 where=table.storage.uri,
             )
         begun = Begun(run=run, instant=transaction, table=table)
-        try:
-            written = write_files(begun)
-        except RequestError:
-            if not transaction.is_started:
-                transaction.withdraw()
-            raise
-        return _commit(begun, written)
+        with _dropping_saved(begun):
+            try:
+                written = write_files(begun)
+            except RequestError:
+                if not transaction.is_started:
+                    transaction.withdraw()
+                raise
+            return _commit(begun, written)
 
 
 def _begin(run: WriteRun) -> Transaction:
@@ -78,11 +89,24 @@ def _begin(run: WriteRun) -> Transaction:
     if table.config.metadata_partitions:
         disable(table.storage, table.config)
     writer = writer_of(table, run.environment.clock, run.config.heartbeat)
-    recover(writer)
+    run.drop_saved(*recover(writer))
     if run.config.effect.replaces:
         return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
     is_delta = table.config.table_type is TableType.MERGE_ON_READ
     return Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT)
+
+
+@contextmanager
+def _dropping_saved(begun: Begun) -> Iterator[None]:
+    """Records that a write saved as failed are of no use when it is not committed."""
+    try:
+        yield
+    except Exception:
+        try:
+            begun.run.drop_saved(begun.instant.instant)
+        except (HudiError, OSError) as failure:
+            _log.warning("failed records of a write that failed stay saved: %s", failure)
+        raise
 
 
 def _commit(begun: Begun, written: Written) -> JobResult:
@@ -101,5 +125,14 @@ def _commit(begun: Begun, written: Written) -> JobResult:
     if table.config.table_type is TableType.MERGE_ON_READ and not run.config.effect.replaces:
         action = Action.DELTA_COMMIT
     done = Instant(time=transaction.instant, action=action, state=State.COMPLETED)
-    time = active.completion_time(table.storage, table.config.version, table.config.timezone, done)
-    return run.result("committed", transaction.instant, time, written)
+    return run.result("committed", transaction.instant, _completion_time(table, done), written)
+
+
+def _completion_time(table: Table, done: Instant) -> str | None:
+    config = table.config
+    try:
+        return active.completion_time(table.storage, config.version, config.timezone, done)
+    except StorageError as failure:
+        # The write is committed: whoever is told otherwise writes its rows again.
+        _log.warning("%s: when instant %s completed is not known: %s", config.name, done, failure)
+        return None

@@ -22,20 +22,22 @@ from pyhudi.transaction.markers import MarkerType, delete_markers, leave_marker
 from pyhudi.transaction.transaction import Transaction, Writer
 from tests.support.faulty import Fault, Faults, FaultyStorage, bury
 from tests.support.golden import expected_rows, golden_copy, row_texts
-from tests.support.memory import MemoryStorage
-from tests.support.plain_write import (
+from tests.support.in_process import (
     CONFIG,
     MERGE_ON_READ,
+    NOW_MS,
     Rows,
     clock_at,
+    dead_write,
     leftovers,
     new_table,
     outcome,
     read_rows,
-    upsert,
-    write_rows,
+    write,
     writer_on,
 )
+from tests.support.in_process import data_files as files_in
+from tests.support.memory import MemoryStorage
 from tests.support.tree import data_files
 
 OLD: Rows = {("x", "a"): (1, "old")}
@@ -45,38 +47,41 @@ DEAD = "20261121105246167"
 
 def test_the_plan_names_the_files_of_the_markers():
     storage = new_table()
-    upsert(storage, OLD, clock_at())
-    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-        written = {stat.path for stat in write_rows(storage, BATCH, transaction.instant)}
-        pending = Instant(time=transaction.instant, action=Action.COMMIT, state=State.INFLIGHT)
-        by_markers = plan_rollback(storage, pending)
-        storage.delete_dir(".hoodie/.temp")
-        by_listing = plan_rollback(storage, pending)
+    write(storage, OLD, clock_at())
+    before = files_in(storage)
+    instant = dead_write(storage, BATCH, clock_at())
+    written = files_in(storage) - before
+    pending = Instant(time=instant, action=Action.COMMIT, state=State.INFLIGHT)
+    by_markers = plan_rollback(storage, pending)
+    storage.delete_dir(".hoodie/.temp")
+    by_listing = plan_rollback(storage, pending)
     assert by_markers == by_listing
     planned = {file for request in by_markers.requests for file in request.files_to_delete}
-    assert planned == {storage.absolute(path or "") for path in written}
+    assert planned == {storage.absolute(path) for path in written}
     assert [request.partition for request in by_markers.requests] == ["x", "z"]
-    assert by_markers.instant.time == transaction.instant
+    assert by_markers.instant.time == instant
 
 
 def test_the_rollback_tells_what_it_deleted():
     storage = new_table()
-    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-        paths = [stat.path for stat in write_rows(storage, BATCH, transaction.instant)]
+    instant = dead_write(storage, BATCH, clock_at())
+    paths = files_in(storage)
+    recover(writer_on(storage, clock_at()))
     (done,) = active.load(storage, TableVersion.SIX)
     assert (done.action, done.state) == (Action.ROLLBACK, State.COMPLETED)
     told = RollbackMetadata.from_bytes(active.read_state(storage, TableVersion.SIX, done))
     assert told.files_deleted == len(paths)
-    assert [instant.time for instant in told.instants] == [transaction.instant]
+    assert [undone.time for undone in told.instants] == [instant]
     requested = Instant(time=done.time, action=Action.ROLLBACK, state=State.REQUESTED)
     plan = RollbackPlan.from_bytes(active.read_state(storage, TableVersion.SIX, requested))
-    assert plan.instant.time == transaction.instant
+    assert plan.instant.time == instant
     assert leftovers(storage) == []
 
 
 def test_a_completed_write_is_not_rolled_back():
     storage = new_table()
-    instant = upsert(storage, OLD, clock_at())
+    instant = write(storage, OLD, clock_at()).instant
+    assert instant
     before = dict(storage.files)
     with pytest.raises(InvariantError, match=instant):
         roll_back(storage, CONFIG, clock_at(), instant)
@@ -96,15 +101,14 @@ def test_recovery_waits_for_a_writer_that_lives():
 
 def test_recovery_undoes_several_dead_writes():
     storage, clock = new_table(), clock_at()
-    upsert(storage, OLD, clock)
-    instants = []
-    for _ in range(3):
-        dead = Transaction(writer_on(storage, clock), Action.COMMIT)
-        dead.__enter__()
-        dead._heartbeat._ended.set()
-        write_rows(storage, BATCH, dead.instant)
-        instants.append(dead.instant)
-        bury(storage)
+    write(storage, OLD, clock)
+    others = [storage.copy() for _ in range(3)]
+    instants = [
+        dead_write(other, BATCH, clock_at(NOW_MS + number * 1_000))
+        for number, other in enumerate(others, 1)
+    ]
+    for other in others:
+        storage.files.update(other.files)
     assert recover(writer_on(storage, clock)) == tuple(instants)
     assert recover(writer_on(storage, clock)) == ()
     assert read_rows(storage) == OLD
@@ -156,16 +160,12 @@ def test_a_pending_clustering_of_hudi_is_left_alone(tmp_path: Path):
 
 def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
     storage = new_table()
-    upsert(storage, OLD, clock_at())
-    dead = Transaction(writer_on(storage, clock_at()), Action.COMMIT)
-    dead.__enter__()
-    dead._heartbeat._ended.set()
-    write_rows(storage, BATCH, dead.instant)
-    bury(storage)
+    write(storage, OLD, clock_at())
+    instant = dead_write(storage, BATCH, clock_at())
     for at in range(1, 60):
         copied = storage.copy()
         dying = FaultyStorage(copied, Faults(Fault.DEATH, at))
-        outcome(partial(roll_back, dying, CONFIG, clock_at(), dead.instant))
+        outcome(partial(roll_back, dying, CONFIG, clock_at(), instant))
         rollbacks = [
             instant
             for instant in active.load(copied, TableVersion.SIX).pending()
@@ -184,18 +184,15 @@ def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
 
 def dead_append(storage: MemoryStorage, rows: Rows) -> str:
     """A write that died after it had put a block behind those of another, as on HDFS."""
-    dead = Transaction(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
-    dead.__enter__()
-    dead._heartbeat._ended.set()
-    (stat,) = write_rows(storage, rows, dead.instant)
-    own = stat.path or ""
-    (other,) = [path for path in storage.files if is_log(path) and path != own]
+    before = files_in(storage)
+    instant = dead_write(storage, rows, clock_at())
+    (own,) = files_in(storage) - before
+    (other,) = [path for path in before if is_log(path)]
     storage.put(other, storage.files[other] + storage.files[own])
     storage.delete(own)
-    delete_markers(storage, dead.instant)
-    leave_marker(storage, dead.instant, other, MarkerType.APPEND)
-    bury(storage)
-    return dead.instant
+    delete_markers(storage, instant)
+    leave_marker(storage, instant, other, MarkerType.APPEND)
+    return instant
 
 
 def is_log(path: str) -> bool:
@@ -205,15 +202,15 @@ def is_log(path: str) -> bool:
 @pytest.mark.parametrize("by", ["markers", "listing"])
 def test_blocks_in_a_log_file_of_others_are_taken_back_by_a_block(by: str):
     storage = new_table(MERGE_ON_READ)
-    upsert(storage, {("x", "a"): (1, "old")}, clock_at())
-    upsert(storage, {("x", "a"): (2, "kept")}, clock_at())
+    write(storage, {("x", "a"): (1, "old")}, clock_at())
+    write(storage, {("x", "a"): (2, "kept")}, clock_at())
     instant = dead_append(storage, {("x", "a"): (3, "lost")})
     if by == "listing":
         delete_markers(storage, instant)
     assert recover(writer_on(storage, clock_at())) == (instant,)
     logs = sorted(path for path in storage.files if is_log(path))
     assert len(logs) == 2
-    upsert(storage, {("y", "b"): (1, "next")}, clock_at())
+    write(storage, {("y", "b"): (1, "next")}, clock_at())
     assert read_rows(storage) == {("x", "a"): (2, "kept"), ("y", "b"): (1, "next")}
     # The timeline may forget the failed write; the block does not.
     for state in (State.REQUESTED, State.INFLIGHT, State.COMPLETED):
@@ -229,14 +226,10 @@ def rollback_of(storage: MemoryStorage) -> str:
 
 def test_the_log_files_of_a_write_that_died_are_deleted():
     storage = new_table(MERGE_ON_READ)
-    upsert(storage, OLD, clock_at())
-    dead = Transaction(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
-    dead.__enter__()
-    dead._heartbeat._ended.set()
-    write_rows(storage, BATCH, dead.instant)
+    write(storage, OLD, clock_at())
+    instant = dead_write(storage, BATCH, clock_at())
     assert any(is_log(path) for path in storage.files)
-    bury(storage)
-    assert recover(writer_on(storage, clock_at())) == (dead.instant,)
+    assert recover(writer_on(storage, clock_at())) == (instant,)
     assert [path for path in storage.files if is_log(path)] == []
     assert read_rows(storage) == OLD
     assert leftovers(storage) == []

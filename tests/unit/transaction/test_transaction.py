@@ -13,7 +13,7 @@ from pyhudi.transaction import transaction as module
 from pyhudi.transaction.transaction import Transaction, live_writers
 from tests.support.faulty import bury
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import NOW_MS, clock_at, leftovers, new_table, writer_on
+from tests.support.in_process import NOW_MS, clock_at, leftovers, new_table, writer_on
 
 FIRST = "20260101000000000"
 

@@ -24,7 +24,7 @@ from pyhudi.write.job import TaskIdentity
 from tests.support.golden import expected_rows, row_texts, without
 from tests.support.log_files import rollback_block
 from tests.support.memory import MemoryStorage
-from tests.support.plain_compaction import (
+from tests.support.golden_memory import (
     NOW_MS,
     OPTIONS,
     execute,
@@ -33,8 +33,8 @@ from tests.support.plain_compaction import (
     plan,
     read_texts,
     values,
-    writer_on,
 )
+from tests.support.in_process import writer_on
 
 TASK = TaskIdentity(partition_id=0, stage_id=1, attempt_id=2)
 # What two writers of the same rows may have different.

@@ -1,51 +1,44 @@
-"""A whole compaction without Spark, on tables of Hudi in memory."""
+"""Tables of Hudi in memory, to be compacted and written to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.versions import TableVersion
-from pyhudi.config.write import HeartbeatConfig, WriteConfig
+from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.jobs import COMPACTION_KIND
+from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult
+from pyhudi.pipeline.compaction import _write
 from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
 from pyhudi.read.snapshot import read_file
+from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
-from pyhudi.services.compaction import CompactionWork, schedule
-from pyhudi.services.compaction_job import (
-    compaction_job,
-    compaction_merge,
-    compaction_metadata,
-)
+from pyhudi.services.compaction import CompactionWork
+from pyhudi.services.compaction_job import compaction_job, compaction_merge
 from pyhudi.services.compaction_kinds import compaction_kind
-from pyhudi.services.rollback import roll_back
 from pyhudi.storage.storage import Storage
 from pyhudi.table.pending import pending_compactions
 from pyhudi.table.table import load_table
 from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.transaction import Writer
-from pyhudi.write.job import TaskIdentity
 from tests.support.golden import golden_table, row_texts, without
+from tests.support.in_process import SMALL_BLOOMS, compaction, read_tables
 from tests.support.log_files import delete_block
 from tests.support.memory import MemoryStorage
 
 # A moment after all that the golden tables have seen.
 NOW_MS = 1_800_000_000_000
-ALWAYS = CompactionConfig(max_delta_commits=1)
-OPTIONS = WriteConfig.from_options(
-    {"hoodie.index.bloom.num_entries": "50", "hoodie.bloom.index.filter.dynamic.max.entries": "100"}
-)
+OPTIONS = WriteConfig.from_options(SMALL_BLOOMS)
+LOGS_TABLE = "v6_mor_log_compacted"
+LOGS_PLANNED = "20261121111037067"
+_LOGS_LATER = "20261121111037767"
 
 
 def golden_in_memory(name: str) -> MemoryStorage:
@@ -59,64 +52,49 @@ def golden_in_memory(name: str) -> MemoryStorage:
     return MemoryStorage(files, NOW_MS)
 
 
-def writer_on(storage: Storage, clock: Clock) -> Writer:
-    """A writer of the table."""
-    config = load_table(storage).config
-    return Writer(
-        storage=storage,
-        config=config,
-        clock=clock,
-        heartbeat=HeartbeatConfig(),
-        undo=partial(roll_back, storage, config, clock),
-    )
+def before_log_compaction() -> MemoryStorage:
+    """A table as it was once Hudi had planned its log compaction."""
+    storage = golden_in_memory(LOGS_TABLE)
+    for path in list(storage.files):
+        is_planned = path.endswith(f"{LOGS_PLANNED}.logcompaction.requested")
+        is_later = path.startswith((f".hoodie/{LOGS_PLANNED}", f".hoodie/{_LOGS_LATER}"))
+        if (is_later and not is_planned) or ".log.5_" in path or ".log.6_" in path:
+            storage.delete(path)
+    return storage
 
 
-def plan(storage: Storage, clock: Clock, config: CompactionConfig = ALWAYS) -> str | None:
+def plan(storage: Storage, clock: Clock) -> str | None:
     """Plan a compaction."""
-    return schedule(writer_on(storage, clock), config, full_file_bytes=1 << 20)
+    return compaction(storage, clock).schedule().instant
 
 
-def execute(
-    storage: Storage, clock: Clock, instant: str, kind: str = COMPACTION_KIND
-) -> list[WriteStat]:
-    """Run a compaction or a log compaction, a task for each slice."""
-    found = compaction_kind(kind)
-    run = found.run(writer_on(storage, clock), instant)
-    with run as work:
-        stats = write_slices(work, instant, kind)
-        body = compaction_metadata(work.table, stats, {}, found.commit_name).to_bytes()
-        run.complete(body, frozenset(stat.path or "" for stat in stats))
-    return stats
+def execute(storage: Storage, clock: Clock, instant: str) -> JobResult:
+    """Run a compaction."""
+    return compaction(storage, clock).execute(instant)
+
+
+def plan_logs(storage: Storage, clock: Clock, **options: str) -> str | None:
+    """Plan a log compaction."""
+    return compaction(storage, clock, LOG_COMPACTION_KIND, **options).schedule().instant
+
+
+def execute_logs(storage: Storage, clock: Clock, instant: str, **options: str) -> JobResult:
+    """Run a log compaction."""
+    return compaction(storage, clock, LOG_COMPACTION_KIND, **options).execute(instant)
 
 
 def write_slices(
     work: CompactionWork, instant: str, kind: str = COMPACTION_KIND
 ) -> list[WriteStat]:
     """What the tasks of a run do."""
-    write_slice = compaction_kind(kind).write_slice
     merge = compaction_merge(work.table, instant, OPTIONS)
     job = compaction_job(work.table, instant, OPTIONS, merge)
-    stats = []
-    for number, found in enumerate(work.slices):
-        task = TaskIdentity(partition_id=number, stage_id=work.run, attempt_id=0)
-        stats += write_slice(job, task, found, merge)
-    return [replace(stat, total_scan_time=0, total_upsert_time=0) for stat in stats]
+    return _write(InProcessRunner(), work, job, merge, compaction_kind(kind).write_slice)
 
 
 def read_texts(storage: Storage, **query: str) -> list[str]:
     """The rows of a table as sorted texts."""
-    table = load_table(storage)
-    plan = plan_read(table, ReadConfig.of(**query))
-    parts = [part for each in plan.slices for part in read_slice(storage, plan, each)]
-    parts += [part for file in plan.files for part in read_file(storage, plan, file)]
-    return row_texts(pa.concat_tables([plan.result_schema.empty_table(), *parts]))
-
-
-def run_pending(storage: Storage, clock: Clock) -> None:
-    """Run all compactions that are planned."""
-    for instant in load_table(storage).timeline.pending():
-        if instant.action is Action.COMPACTION:
-            execute(storage, clock, instant.time)
+    return row_texts(pa.concat_tables(read_tables(storage, **query)))
 
 
 def values(texts: list[str]) -> list[str]:
@@ -158,7 +136,10 @@ def _keys(storage: Storage, found: FileSlice) -> set[str]:
 
 
 def leftovers(storage: MemoryStorage) -> list[str]:
-    """What no completed instant accounts for: base files, markers, heartbeats, pending instants."""
+    """Base files of pending instants, markers, heartbeats, pending instants.
+
+    What Hudi wrote before is its own affair.
+    """
     timeline = load_table(storage).timeline
     pending = {instant.time for instant in timeline.pending()}
     return [
