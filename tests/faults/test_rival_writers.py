@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
-from pyhudi.config.versions import TableVersion
 from pyhudi.config.table import TableConfig
+from pyhudi.config.versions import TableVersion
 from pyhudi.errors import ConflictError
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
@@ -107,7 +107,11 @@ def check_beginners(
     ], order
 
 
-OPERATIONS = (("upsert", "upsert"), ("upsert", "insert_overwrite"), ("delete", "insert_overwrite_table"))
+OPERATIONS = (
+    ("upsert", "upsert"),
+    ("upsert", "insert_overwrite"),
+    ("delete", "insert_overwrite_table"),
+)
 
 
 @pytest.mark.parametrize("config", [CONFIG, MERGE_ON_READ], ids=["rewritten", "appended"])

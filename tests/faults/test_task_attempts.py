@@ -92,12 +92,10 @@ def test_an_attempt_that_died_midway_leaves_nothing(written: MemoryStorage) -> N
             function: TaskFunction, task: TaskIdentity, batches: Batches, faults: Faults = faults
         ) -> Batches:
             faults.kind, faults.at = Fault.ERROR, faults.calls + at  # noqa: B023 - of this turn
-            found: Batches = ()
             raised = outcome(lambda: run_once(function, task, batches))
             faults.kind = Fault.NONE
             assert raised is None or isinstance(raised, (StorageError, OSError))
-            found = run_once(function, again(task), batches)
-            return found
+            return run_once(function, again(task), batches)
 
         runner = InProcessRunner(run_task=dies_first)
         write(FaultyStorage(storage, faults), BATCH, clock_at(), runner=runner)

@@ -17,8 +17,8 @@ from pyhudi.errors import ConflictError, OptionError, RequestError, UnsupportedE
 from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, CompactionRequest, JobResult
 from pyhudi.spark.compaction import run_compaction
 from tests.support.golden import expected_rows, golden_copy, row_texts
-from tests.support.orders import OPTIONS, many, rows_of, write
 from tests.support.golden_memory import values
+from tests.support.orders import OPTIONS, many, rows_of, write
 
 DUE = {"hoodie.compact.inline.max.delta.commits": "1"}
 TABLE = "v6_mor_pending_compaction"

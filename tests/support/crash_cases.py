@@ -47,7 +47,7 @@ SORTED_BULK = "hoodie__bulkinsert__sort__mode"
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to stop; ``prepare`` makes the world it begins in, which has the rows ``before``."""
+    """One thing to stop; ``prepare`` makes the world it begins in, with the rows ``before``."""
 
     operation: str
     table_type: str

@@ -138,8 +138,12 @@ def revert_compaction(storage: Storage, config: TableConfig, clock: Clock, insta
     if inflight not in active.load(storage, config.version).instants:
         return
     _log.warning("%s: rolling back an earlier run of compaction %s", config.name, instant)
-    plan = plan_rollback(storage, inflight)
-    _finish(storage, config, _requested(storage, config, clock, plan))
+    _requested(storage, config, clock, plan_rollback(storage, inflight))
+    # A request that failed after it had landed is there twice, and nobody would end the first.
+    for at in rollbacks_of(
+        storage, config, active.load(storage, config.version).pending(), instant
+    ):
+        _finish(storage, config, at)
 
 
 def rollbacks_of(

@@ -12,8 +12,8 @@ from pyhudi.timeline.instant import Action, State
 from pyhudi.transaction import transaction as module
 from pyhudi.transaction.transaction import Transaction, live_writers
 from tests.support.faulty import bury
-from tests.support.memory import MemoryStorage
 from tests.support.in_process import NOW_MS, clock_at, leftovers, new_table, writer_on
+from tests.support.memory import MemoryStorage
 
 FIRST = "20260101000000000"
 

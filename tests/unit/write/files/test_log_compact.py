@@ -11,15 +11,31 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
+from pyhudi.jobs import COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
-from pyhudi.jobs import COMPACTION_KIND
 from pyhudi.services.rollback import recover
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import FakeClock
+from tests.support.golden_memory import LOGS_PLANNED as PLANNED
+from tests.support.golden_memory import LOGS_TABLE as TABLE
+from tests.support.golden_memory import (
+    NOW_MS,
+    before_log_compaction,
+    delete_key,
+    delta_commit,
+    execute,
+    execute_logs,
+    golden_in_memory,
+    plan,
+    plan_logs,
+    read_texts,
+    values,
+)
+from tests.support.in_process import run_pending, writer_on
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
 from tests.support.mor_history import History
@@ -31,22 +47,6 @@ from tests.support.mor_table import (
     moment,
     records,
 )
-from tests.support.golden_memory import (
-    NOW_MS,
-    delete_key,
-    delta_commit,
-    execute,
-    golden_in_memory,
-    plan,
-    read_texts,
-    values,
-    before_log_compaction,
-    execute_logs,
-    plan_logs,
-)
-from tests.support.golden_memory import LOGS_PLANNED as PLANNED
-from tests.support.golden_memory import LOGS_TABLE as TABLE
-from tests.support.in_process import run_pending, writer_on
 from tests.unit.read.test_merged import rows_of as rows_in
 
 LOGGED = (
@@ -154,9 +154,7 @@ def ordered_delete(time: str, *deleted: tuple[str, OrderingKind, int]) -> bytes:
     return encode_block(BlockKind.DELETE, header, content)
 
 
-def compacted_logs(
-    storage: MemoryStorage, ticks: FakeClock | None = None, **options: str
-) -> str:
+def compacted_logs(storage: MemoryStorage, ticks: FakeClock | None = None, **options: str) -> str:
     """Log compact what there is; the instant."""
     ticks = ticks or clock()
     rows = read_texts(storage)
