@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from pyhudi.transaction import exclusion
+from tests.support.reliability import write_page
 
 
 @pytest.fixture
@@ -24,3 +26,14 @@ def no_garbage() -> Iterator[None]:
     """
     yield
     gc.collect()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many points were tried, and keep it when all of them were, and held."""
+    passed = [each for each in terminalreporter.stats.get("passed", ()) if each.when == "call"]
+    points = [value for each in passed for name, value in each.user_properties if name == "points"]
+    if points:
+        terminalreporter.write_line(f"{sum(points):,} points of {len(points)} courses held")
+    is_whole = os.environ.get("PYHUDI_POINTS") == "all"
+    if is_whole and "failed" not in terminalreporter.stats:
+        write_page(courses=len(points), points=sum(points))

@@ -6,55 +6,33 @@ import pytest
 
 from pyhudi.errors import HudiError
 from pyhudi.services.recovery import recover
-from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
-from tests.support.memory import MemoryStorage
-from tests.support.plain_write import (
+from tests.support.faulty import Fault, Faults, FaultyStorage, Killed
+from tests.support.in_process import (
     Rows,
     clock_at,
+    data_files,
+    dead_write,
     leftovers,
     new_table,
     outcome,
     read_rows,
-    upsert,
+    write,
     writer_on,
 )
+from tests.support.memory import MemoryStorage
 
 OLD: Rows = {("x", "a"): (1, "old"), ("y", "c"): (1, "old")}
 BATCH: Rows = {("x", "a"): (2, "new"), ("z", "e"): (2, "new")}
 NEXT: Rows = {("x", "b"): (3, "next")}
 
 
-def killed_at(at: int) -> MemoryStorage:
-    """A table whose second writer died before its call of that number."""
-    storage = new_table()
-    upsert(storage, OLD, clock_at())
-    raised = outcome(
-        lambda: upsert(FaultyStorage(storage, Faults(Fault.DEATH, at)), BATCH, clock_at())
-    )
-    assert isinstance(raised, Killed)
-    bury(storage)
-    return storage
-
-
-def commit_point() -> int:
-    """The number of the call that makes the completed instant appear."""
-    storage = new_table()
-    upsert(storage, OLD, clock_at())
-    at = 1
-    while True:
-        copied = storage.copy()
-        dying = FaultyStorage(copied, Faults(Fault.DEATH, at))
-        outcome(lambda dying=dying: upsert(dying, BATCH, clock_at()))
-        if len([path for path in copied.files if path.endswith(".commit")]) == 2:
-            return at - 1
-        at += 1
-
-
 @pytest.fixture(scope="module")
 def killed() -> MemoryStorage:
     """Everything of the write is there but its completed instant."""
-    storage = killed_at(commit_point())
-    assert len([path for path in storage.files if path.endswith(".parquet")]) == 4
+    storage = new_table()
+    write(storage, OLD, clock_at())
+    dead_write(storage, BATCH, clock_at())
+    assert len(data_files(storage)) == 4
     return storage
 
 
@@ -77,7 +55,7 @@ def test_a_recovery_that_stops_anywhere_is_finished_by_the_next(
         recover_on(storage, Faults())
         assert leftovers(storage) == [], (kind, at)
         assert read_rows(storage) == OLD, at
-        upsert(storage, NEXT, clock_at())
+        write(storage, NEXT, clock_at())
         assert read_rows(storage) == {**OLD, **NEXT}, at
 
 
@@ -92,14 +70,6 @@ def test_a_recovery_that_dies_twice_is_finished_by_the_third(killed: MemoryStora
             recover_on(storage, Faults())
             assert leftovers(storage) == [], (first, second)
             assert read_rows(storage) == OLD
-
-
-def test_recovery_undoes_a_write_wherever_it_died() -> None:
-    for at in range(1, commit_point() + 1):
-        storage = killed_at(at)
-        recover_on(storage, Faults())
-        assert leftovers(storage) == [], at
-        assert read_rows(storage) == OLD, at
 
 
 def test_a_full_disk_gives_way_to_the_rollback_of_what_filled_it(killed: MemoryStorage) -> None:

@@ -1,112 +1,109 @@
-"""A write that fails, or dies, at any of its calls: readers see all of it or nothing."""
+"""A write or compaction that fails, or dies, at any of its calls: readers see all or nothing."""
 
 from __future__ import annotations
 
-from functools import partial
+import os
+from collections.abc import Callable
+from functools import cache, partial
 
 import pytest
 
 from pyhudi.errors import ConflictError, HudiError
 from pyhudi.table.create import create_table
+from tests.support.crash_cases import MIXED, NEXT, OLD, Case, cases
+from tests.support.crashes import Course, World, course_of
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
-from tests.support.memory import MemoryStorage
-from tests.support.plain_write import (
+from tests.support.in_process import (
     CONFIG,
-    MERGE_ON_READ,
+    NOW_MS,
     Rows,
     clock_at,
     leftovers,
     new_table,
     outcome,
     read_rows,
-    upsert,
+    write,
 )
+from tests.support.memory import MemoryStorage
+from tests.support.reliability import PAGE, REWRITE, page_of
 
-OLD: Rows = {("x", "a"): (1, "old"), ("x", "b"): (1, "old"), ("y", "c"): (1, "old")}
-# An update, an insert into an old file, and a new partition.
-BATCH: Rows = {("x", "a"): (2, "new"), ("x", "d"): (2, "new"), ("z", "e"): (2, "new")}
-NEXT: Rows = {("x", "b"): (3, "next"), ("z", "f"): (3, "next")}
+CASES = cases()
+EVERY = 1 if os.environ.get("PYHUDI_POINTS") == "all" else 13
+"""Of the errors of a case, every so many-th is tried; which ones, differs from case to case."""
 
-
-@pytest.fixture(scope="module", params=[CONFIG, MERGE_ON_READ], ids=["rewritten", "appended"])
-def written(request: pytest.FixtureRequest) -> MemoryStorage:
-    storage = new_table(request.param)
-    upsert(storage, OLD, clock_at())
-    return storage
+Note = Callable[[str, object], None]
 
 
-def calls_of_a_write(storage: MemoryStorage) -> int:
-    faults = Faults()
-    upsert(FaultyStorage(storage.copy(), faults), BATCH, clock_at())
-    return faults.calls
+@cache
+def prepared(number: int) -> tuple[World, Course]:
+    """The world that a case begins in, and its course."""
+    case = CASES[number]
+    world = case.prepare()
+    assert read_rows(world.table) == case.before
+    course = course_of(world.copy(), case.act)
+    assert read_rows(course.states[-1].world.table) == case.after
+    return world, course
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Fault if kind is not Fault.NONE])
-def test_a_write_that_stops_anywhere_is_seen_whole_or_not_at_all(
-    written: MemoryStorage, kind: Fault
-) -> None:
-    total = calls_of_a_write(written)
-    assert total > 40
-    for at in range(1, total + 1):
-        storage = written.copy()
-        raised = outcome(
-            lambda at=at, storage=storage: upsert(
-                FaultyStorage(storage, Faults(kind, at)), BATCH, clock_at()
-            )
-        )
-        check_state(storage, raised, f"{kind.name} at call {at}: {raised!r}", kind)
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
+def test_a_death_at_any_call_leaves_all_or_nothing(number: int, record_property: Note) -> None:
+    case, (_, course) = CASES[number], prepared(number)
+    for count, state in enumerate(course.states):
+        world, what = state.world.copy(), f"death before call {state.at}"
+        seen = read_rows(world.table)
+        assert seen in (case.before, case.after), what
+        bury(world.table)
+        check_next(case, world, seen, count, what)
+    record_property("points", course.calls)
 
 
-def check_state(
-    storage: MemoryStorage, raised: BaseException | None, what: str, kind: Fault
-) -> None:
-    assert raised is None or isinstance(raised, (HudiError, Killed, OSError)), what
-    seen = read_rows(storage)
-    assert seen in (OLD, {**OLD, **BATCH}), what
-    if raised is None:
-        assert seen == {**OLD, **BATCH}, what
-    elif not isinstance(raised, Killed):
-        assert seen == OLD, what
-    if kind is Fault.DEATH:
-        bury(storage)
-    upsert(storage, NEXT, clock_at())
-    assert read_rows(storage) == {**seen, **NEXT}, what
-    assert leftovers(storage) == [], what
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
+def test_an_error_at_any_call_leaves_what_was(number: int, record_property: Note) -> None:
+    case, (before, course) = CASES[number], prepared(number)
+    chosen = course.faults()[number % EVERY :: EVERY]
+    for count, (kind, at) in enumerate(chosen):
+        world = before.copy()
+        raised = outcome(partial(world.stop, case.act, Faults(kind, at)))
+        what = f"{kind.name} at call {at}: {raised!r}"
+        assert raised is None or isinstance(raised, (HudiError, OSError)), what
+        seen = read_rows(world.table)
+        assert seen == (case.after if raised is None else case.before), what
+        if case.is_compaction or case.operation == "recovery":
+            bury(world.table)  # its heartbeat may stay until the process ends
+        check_next(case, world, seen, count, what)
+    record_property("points", len(chosen))
 
 
-def test_a_first_write_that_dies_anywhere_leaves_an_empty_table() -> None:
-    faults = Faults()
-    upsert(FaultyStorage(new_table(), faults), OLD, clock_at())
-    for at in range(1, faults.calls + 1):
-        storage = new_table()
-        raised = outcome(
-            lambda at=at, storage=storage: upsert(
-                FaultyStorage(storage, Faults(Fault.DEATH, at)), OLD, clock_at()
-            )
-        )
-        assert isinstance(raised, Killed)
-        seen = read_rows(storage)
-        assert seen in ({}, OLD)
-        bury(storage)
-        upsert(storage, NEXT, clock_at())
-        assert read_rows(storage) == {**seen, **NEXT}, at
-        assert leftovers(storage) == [], at
+def check_next(case: Case, world: World, seen: Rows, count: int, what: str) -> None:
+    """What comes after it finds whole rows, and leaves nothing that no commit accounts for."""
+    added = case.go_on(world, count)
+    assert read_rows(world.table) == {**seen, **added}, what
+    assert leftovers(world.table, world.failed) == [], what
 
 
-def test_a_dead_writer_of_another_machine_is_waited_for(written: MemoryStorage) -> None:
+@pytest.mark.skipif(EVERY == 1, reason="the page is about to be written")
+def test_the_page_counts_the_points() -> None:
+    counted = page_of([(case, prepared(number)[1]) for number, case in enumerate(CASES)])
+    assert PAGE.read_text(encoding="utf-8") == counted, (
+        f"{PAGE.name} is not what is counted; {REWRITE} tries every point and rewrites it"
+    )
+
+
+def test_a_dead_writer_of_another_machine_is_waited_for() -> None:
     """Only the age of its heartbeat tells, and meanwhile the table stays as it is."""
-    storage, clock = written.copy(), clock_at()
+    storage, clock = new_table(), clock_at()
+    write(storage, OLD, clock)
     storage.now_ms = clock.now_ms()
-    faults = Faults(Fault.DEATH, calls_of_a_write(written) // 2)
-    assert isinstance(outcome(lambda: upsert(FaultyStorage(storage, faults), BATCH, clock)), Killed)
-    bury(storage)
+    dying = FaultyStorage(storage, Faults(Fault.DEATH, 60))
+    assert isinstance(outcome(lambda: write(dying, MIXED, clock)), Killed)
+    assert storage.below(".hoodie/.heartbeat")
     for path in storage.below(".hoodie/.heartbeat"):
         storage.put(path, b"")
     before = dict(storage.files)
-    assert isinstance(outcome(lambda: upsert(storage, NEXT, clock)), ConflictError)
+    assert isinstance(outcome(lambda: write(storage, NEXT, clock)), ConflictError)
     assert storage.files == before
     clock.advance(120_001)
-    upsert(storage, NEXT, clock)
+    write(storage, NEXT, clock)
     assert read_rows(storage) == {**OLD, **NEXT}
     assert leftovers(storage) == []
 
@@ -115,7 +112,7 @@ def test_a_table_whose_making_died_anywhere_can_be_made() -> None:
     whole = Faults()
     create_table(FaultyStorage(MemoryStorage(), whole), CONFIG)
     for at in range(1, whole.calls + 2):
-        storage = MemoryStorage()
+        storage = MemoryStorage(now_ms=NOW_MS)
         dying = FaultyStorage(storage, Faults(Fault.DEATH, at))
         raised = outcome(partial(create_table, dying, CONFIG))
         if at > whole.calls:
@@ -123,5 +120,5 @@ def test_a_table_whose_making_died_anywhere_can_be_made() -> None:
         else:
             assert isinstance(raised, Killed)
             create_table(storage, CONFIG)
-        upsert(storage, OLD, clock_at())
+        write(storage, OLD, clock_at())
         assert read_rows(storage) == OLD

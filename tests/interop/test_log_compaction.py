@@ -28,7 +28,8 @@ from tests.interop.test_compaction import IN_MEMORY, compact, counts_of, logged
 from tests.interop.test_hudi_tables import payload
 from tests.interop.test_merge_on_read import MERGE_ON_READ
 from tests.support.faulty import dead_pid, heartbeat_of
-from tests.support.plain_compaction import write_slices, writer_on
+from tests.support.golden_memory import write_slices
+from tests.support.in_process import writer_on
 
 BY_NAME = {s.name: s for s in SCENARIOS}
 FEW = {"hoodie.log.compaction.blocks.threshold": "2"}

@@ -19,6 +19,7 @@ from pyhudi.transaction.process import ProcessMark
 from tests.support.memory import MemoryStorage
 
 T = TypeVar("T")
+_DEAD: list[int] = []
 
 
 class Fault(Enum):
@@ -42,9 +43,13 @@ class Faults:
     kind: Fault = Fault.NONE
     at: int = 0
     calls: int = 0
+    before: Callable[[bool], None] | None = None
+    """Called before each call with whether it takes space."""
 
     def run(self, call: Callable[[], T], *, takes_space: bool, error: type[OSError] | None) -> T:
         self.calls += 1
+        if self.before is not None:
+            self.before(takes_space)
         is_it, is_past = self.calls == self.at, self.calls >= self.at
         if self.kind is Fault.DEATH and is_past:
             raise Killed
@@ -155,8 +160,20 @@ def heartbeat_of(pid: int) -> bytes:
 
 
 def dead_pid() -> int:
-    """The id of a process that has ended just now: after some thousands more it is used again."""
-    process = subprocess.Popen(["true"])
-    process.wait()
-    assert process.pid != os.getpid()
-    return process.pid
+    """The id of a process that has ended, the same one until somebody else has that id."""
+    if not _DEAD or _is_used(_DEAD[-1]):
+        process = subprocess.Popen(["true"])
+        process.wait()
+        assert process.pid != os.getpid()
+        _DEAD.append(process.pid)
+    return _DEAD[-1]
+
+
+def _is_used(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -9,7 +9,10 @@ import sys
 
 import pyarrow as pa
 
+from pyhudi.actions.commit import CommitMetadata
 from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.avro import dumps
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.create import create_table
 from pyhudi.table.table import load_table
@@ -17,7 +20,8 @@ from pyhudi.timeline.instant import Action
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.files import merge
 from pyhudi.write.files.create import create_files
-from tests.support.plain_write import CONFIG, clock_at, finish, incoming, job_on, task, writer_on
+from tests.support.in_process import CONFIG, clock_at, writer_on
+from tests.support.tasks import DATA, incoming, job_on, task
 
 ROWS_OF_A_GROUP = 4_096
 TEXT = "a text that is as long as those of a table with some columns more may be, " * 4
@@ -32,8 +36,13 @@ def make_table(path: str, row_groups: int) -> int:
     with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
         run.start(None)
         job = job_on(storage, run.instant, encoding=ENCODING, max_file_size_bytes=1 << 40)
-        made = create_files(job, task(), partition="a", file_id="file-0", rows=rows)
-        finish(run, list(made))
+        (made,) = create_files(job, task(), partition="a", file_id="file-0", rows=rows)
+        commit = CommitMetadata(
+            partition_to_write_stats={"a": (made,)},
+            extra_metadata={"schema": dumps(arrow_to_avro(DATA, "plain"))},
+            operation_type="UPSERT",
+        )
+        run.complete(commit, frozenset([made.path or ""]))
     return int(rows.nbytes)
 
 

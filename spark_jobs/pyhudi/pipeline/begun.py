@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyhudi.actions.commit import stats_by_partition
 from pyhudi.actions.replace import RequestedReplace
 from pyhudi.config.table import TableType
-from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
+from pyhudi.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    HudiError,
+    RequestError,
+    StorageError,
+)
 from pyhudi.jobs import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
-from pyhudi.services.recovery import begin_write
+from pyhudi.services.recovery import recover, writer_of
 from pyhudi.table.create import create_table
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_table
-from pyhudi.timeline.instant import Action
+from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.instant_run import InstantRun
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +55,9 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
     table = _prepared(run)
     action = _action(run, table)
     plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
-    clock, heartbeat = run.environment.clock, run.config.heartbeat
-    with begin_write(table, clock, heartbeat, action, plan) as instant:
+    writer = writer_of(table, run.environment.clock, run.config.heartbeat)
+    run.drop_saved(*recover(writer))
+    with InstantRun(writer, action, plan) as instant:
         begun = Begun(run=run, instant=instant, table=table.refresh())
         earlier = run.committed_meanwhile(begun.table)
         if earlier is not None:
@@ -58,13 +69,14 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
                 "another writer has changed the table's schema meanwhile; retry",
                 where=table.storage.uri,
             )
-        try:
-            written = write_files(begun)
-        except RequestError:
-            if not instant.is_started:
-                instant.withdraw()
-            raise
-        return _commit(begun, written)
+        with _dropping_saved(begun):
+            try:
+                written = write_files(begun)
+            except RequestError:
+                if not instant.is_started:
+                    instant.withdraw()
+                raise
+            return _commit(begun, written)
 
 
 def _prepared(run: WriteRun) -> Table:
@@ -90,6 +102,19 @@ def _action(run: WriteRun, table: Table) -> Action:
     return Action.DELTA_COMMIT if is_delta else Action.COMMIT
 
 
+@contextmanager
+def _dropping_saved(begun: Begun) -> Iterator[None]:
+    """Records that a write saved as failed are of no use when it is not committed."""
+    try:
+        yield
+    except (HudiError, OSError):
+        try:
+            begun.run.drop_saved(begun.instant.instant)
+        except (HudiError, OSError) as failure:
+            _log.warning("failed records of a write that failed stay saved: %s", failure)
+        raise
+
+
 def _commit(begun: Begun, written: Written) -> JobResult:
     run, instant, table = begun.run, begun.instant, begun.table
     if run.is_nothing(written):
@@ -102,5 +127,13 @@ def _commit(begun: Begun, written: Written) -> JobResult:
         metadata = written.metadata_of(run.metadata(stats_by_partition(written.stats)))
         paths = frozenset(stat.path for stat in written.stats if stat.path)
         completed = instant.complete(metadata, paths)
-    done = table.active.completion_time(completed)
-    return run.result("committed", completed.time, done, written)
+    return run.result("committed", completed.time, _completion_time(table, completed), written)
+
+
+def _completion_time(table: Table, completed: Instant) -> str | None:
+    try:
+        return table.active.completion_time(completed)
+    except StorageError as failure:
+        # The write is committed: whoever is told otherwise writes its rows again.
+        _log.warning("when instant %s completed is not known: %s", completed.time, failure)
+        return None

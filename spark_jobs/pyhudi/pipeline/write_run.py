@@ -36,6 +36,7 @@ from pyhudi.write.encoding import (
     full_file_bytes,
     parquet_encoding,
 )
+from pyhudi.write.failed import keep_saved
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
 METRICS = "pyhudi.metrics"
@@ -102,6 +103,14 @@ class WriteRun:
         """Where failed records are saved; None when they are not."""
         path = self.config.failures.path
         return None if path is None else self.environment.open_storage(path)
+
+    def drop_saved(self, *instants: str) -> None:
+        """Delete the failed records that writes saved which are not committed."""
+        storage = self.failed_storage()
+        if storage is None:
+            return
+        for instant in instants:
+            keep_saved(storage, instant, ())
 
     def committed_meanwhile(self, table: Table) -> EarlierCommit | None:
         """The commit that another attempt of this write made since this one was prepared."""

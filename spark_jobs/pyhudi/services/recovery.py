@@ -1,4 +1,4 @@
-"""Bring a table back to where no write is pending, and begin the next one.
+"""Bring a table back to where no write is pending.
 
 Source: BaseHoodieWriteClient.startCommit and BaseHoodieTableServiceClient.rollbackFailedWrites,
 Hudi 0.15 and 1.1.
@@ -13,38 +13,18 @@ from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import ConflictError
 from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import ActiveTimeline, Metadata
+from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.heartbeat import delete_heartbeat, instants_with_heartbeat
-from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import delete_markers, delete_strays, marked_instants, read_markers
 
 
 def writer_of(table: Table, clock: Clock, heartbeat: HeartbeatConfig) -> Writer:
     """One who writes a table, and whose instants are undone when they fail."""
     return Writer(table=table, clock=clock, heartbeat=heartbeat, undo=partial(undo, table, clock))
-
-
-def begin_write(
-    table: Table,
-    clock: Clock,
-    heartbeat: HeartbeatConfig,
-    action: Action,
-    requested: Metadata | None = None,
-) -> InstantRun:
-    """Undo what dead writers left, and give the run of a new instant, which is to be entered.
-
-    ``requested`` is what the requested file says, which is nothing for a commit.
-
-    Raises:
-        ConflictError: another writer is at work.
-    """
-    writer = writer_of(table, clock, heartbeat)
-    recover(writer)
-    return InstantRun(writer, action, requested)
 
 
 def recover(writer: Writer) -> tuple[str, ...]:

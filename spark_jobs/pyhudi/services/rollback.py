@@ -95,8 +95,10 @@ def revert_compaction(table: Table, clock: Clock, instant: Instant) -> None:
         return
     name = table.config.name
     _log.warning("%s: rolling back an earlier run of compaction %s", name, instant.time)
-    plan = plan_rollback(table, inflight)
-    finish_rollback(table, clock, _requested(table, clock, plan))
+    _requested(table, clock, plan_rollback(table, inflight))
+    # A request that failed after it had appeared is there twice, and nobody would end the first.
+    for rollback in rollbacks_of(table.active, table.active.load().pending(), instant.time):
+        finish_rollback(table, clock, rollback)
 
 
 def rollbacks_of(active: ActiveTimeline, timeline: Timeline, instant: str) -> tuple[Instant, ...]:

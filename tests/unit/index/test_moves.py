@@ -17,7 +17,7 @@ from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write.files.create import create_files
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import job_on, task
+from tests.support.tasks import job_on, task
 
 DATA = pa.schema(
     {"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "a": pa.string(), "b": pa.string()}

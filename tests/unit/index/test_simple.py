@@ -17,7 +17,7 @@ from pyhudi.keys import key_positions as key_places
 from pyhudi.write.files.create import create_files
 from tests.support.golden import golden_table
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import incoming, job_on, task
+from tests.support.tasks import incoming, job_on, task
 
 KEYS = st.text(alphabet=["a", "b", "é", "中", "\uffff", "\U0001f600", "0"], min_size=1, max_size=3)
 

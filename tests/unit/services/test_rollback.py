@@ -21,20 +21,22 @@ from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkerType, delete_markers, leave_marker
 from tests.support.faulty import Fault, Faults, FaultyStorage, bury
 from tests.support.golden import expected_rows, golden_copy, row_texts
-from tests.support.memory import MemoryStorage
-from tests.support.plain_write import (
+from tests.support.in_process import (
     CONFIG,
     MERGE_ON_READ,
+    NOW_MS,
     Rows,
     clock_at,
+    dead_write,
     leftovers,
     new_table,
     outcome,
     read_rows,
-    upsert,
-    write_rows,
+    write,
     writer_on,
 )
+from tests.support.in_process import data_files as files_in
+from tests.support.memory import MemoryStorage
 from tests.support.timelines import active_of, table_of, writer_for
 from tests.support.tree import data_files
 
@@ -45,36 +47,39 @@ DEAD = "20261121105246167"
 
 def test_the_plan_names_the_files_of_the_markers():
     storage = new_table()
-    upsert(storage, OLD, clock_at())
-    with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
-        written = {stat.path for stat in write_rows(storage, BATCH, run.instant)}
-        pending = Instant(time=run.instant, action=Action.COMMIT, state=State.INFLIGHT)
-        by_markers = plan_rollback(table_of(storage, CONFIG), pending)
-        storage.delete_dir(".hoodie/.temp")
-        by_listing = plan_rollback(table_of(storage, CONFIG), pending)
+    write(storage, OLD, clock_at())
+    before = files_in(storage)
+    instant = dead_write(storage, BATCH, clock_at())
+    written = files_in(storage) - before
+    pending = Instant(time=instant, action=Action.COMMIT, state=State.INFLIGHT)
+    by_markers = plan_rollback(table_of(storage, CONFIG), pending)
+    storage.delete_dir(".hoodie/.temp")
+    by_listing = plan_rollback(table_of(storage, CONFIG), pending)
     assert by_markers == by_listing
     planned = {file for request in by_markers.requests for file in request.files_to_delete}
-    assert planned == {storage.absolute(path or "") for path in written}
+    assert planned == {storage.absolute(path) for path in written}
     assert [request.partition for request in by_markers.requests] == ["x", "z"]
-    assert by_markers.instant.time == run.instant
+    assert by_markers.instant.time == instant
 
 
 def test_the_rollback_tells_what_it_deleted():
     storage = new_table()
-    with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
-        paths = [stat.path for stat in write_rows(storage, BATCH, run.instant)]
+    instant = dead_write(storage, BATCH, clock_at())
+    paths = files_in(storage)
+    recover(writer_on(storage, clock_at()))
     (done,) = active_of(storage).load()
     assert (done.action, done.state) == (Action.ROLLBACK, State.COMPLETED)
     (told,) = read_container(storage.read(f".hoodie/{done.time}.rollback"))
     assert told["totalFilesDeleted"] == len(paths)
-    assert told["commitsRollback"] == [run.instant]
-    assert active_of(storage).read_rollback_plan(done).instant.time == run.instant
+    assert told["commitsRollback"] == [instant]
+    assert active_of(storage).read_rollback_plan(done).instant.time == instant
     assert leftovers(storage) == []
 
 
 def test_a_completed_write_is_not_rolled_back():
     storage = new_table()
-    instant = upsert(storage, OLD, clock_at())
+    instant = write(storage, OLD, clock_at()).instant
+    assert instant
     before = dict(storage.files)
     with pytest.raises(InvariantError, match=instant):
         roll_back(table_of(storage, CONFIG), clock_at(), instant)
@@ -94,17 +99,27 @@ def test_recovery_waits_for_a_writer_that_lives():
 
 def test_recovery_undoes_several_dead_writes():
     storage, clock = new_table(), clock_at()
-    upsert(storage, OLD, clock)
-    instants = []
-    for _ in range(3):
-        dead = InstantRun(writer_on(storage, clock), Action.COMMIT)
-        dead.__enter__()
-        dead._heartbeat._ended.set()
-        write_rows(storage, BATCH, dead.instant)
-        instants.append(dead.instant)
-        bury(storage)
+    write(storage, OLD, clock)
+    others = [storage.copy() for _ in range(3)]
+    instants = [
+        dead_write(other, BATCH, clock_at(NOW_MS + number * 1_000))
+        for number, other in enumerate(others, 1)
+    ]
+    for other in others:
+        storage.files.update(other.files)
     assert recover(writer_on(storage, clock)) == tuple(instants)
     assert recover(writer_on(storage, clock)) == ()
+    assert read_rows(storage) == OLD
+    assert leftovers(storage) == []
+
+
+def test_a_dead_overwrite_is_rolled_back_under_its_own_name():
+    storage = new_table()
+    write(storage, OLD, clock_at())
+    instant = dead_write(storage, BATCH, clock_at(), "insert_overwrite")
+    assert [each.action for each in active_of(storage).load().pending()] == [Action.REPLACE_COMMIT]
+    assert recover(writer_on(storage, clock_at())) == (instant,)
+    assert [each.action for each in active_of(storage).load()] == [Action.COMMIT, Action.ROLLBACK]
     assert read_rows(storage) == OLD
     assert leftovers(storage) == []
 
@@ -147,16 +162,12 @@ def test_a_pending_clustering_of_hudi_is_left_alone(tmp_path: Path):
 
 def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
     storage = new_table()
-    upsert(storage, OLD, clock_at())
-    dead = InstantRun(writer_on(storage, clock_at()), Action.COMMIT)
-    dead.__enter__()
-    dead._heartbeat._ended.set()
-    write_rows(storage, BATCH, dead.instant)
-    bury(storage)
+    write(storage, OLD, clock_at())
+    instant = dead_write(storage, BATCH, clock_at())
     for at in range(1, 60):
         copied = storage.copy()
         dying = FaultyStorage(copied, Faults(Fault.DEATH, at))
-        outcome(partial(roll_back, table_of(dying, CONFIG), clock_at(), dead.instant))
+        outcome(partial(roll_back, table_of(dying, CONFIG), clock_at(), instant))
         rollbacks = [
             instant
             for instant in active_of(copied).load().pending()
@@ -173,18 +184,15 @@ def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
 
 def dead_append(storage: MemoryStorage, rows: Rows) -> str:
     """A write that died after it had put a block behind those of another, as on HDFS."""
-    dead = InstantRun(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
-    dead.__enter__()
-    dead._heartbeat._ended.set()
-    (stat,) = write_rows(storage, rows, dead.instant)
-    own = stat.path or ""
-    (other,) = [path for path in storage.files if is_log(path) and path != own]
+    before = files_in(storage)
+    instant = dead_write(storage, rows, clock_at())
+    (own,) = files_in(storage) - before
+    (other,) = [path for path in before if is_log(path)]
     storage.put(other, storage.files[other] + storage.files[own])
     storage.delete(own)
-    delete_markers(storage, dead.instant)
-    leave_marker(storage, dead.instant, other, MarkerType.APPEND)
-    bury(storage)
-    return dead.instant
+    delete_markers(storage, instant)
+    leave_marker(storage, instant, other, MarkerType.APPEND)
+    return instant
 
 
 def is_log(path: str) -> bool:
@@ -194,15 +202,15 @@ def is_log(path: str) -> bool:
 @pytest.mark.parametrize("by", ["markers", "listing"])
 def test_blocks_in_a_log_file_of_others_are_taken_back_by_a_block(by: str):
     storage = new_table(MERGE_ON_READ)
-    upsert(storage, {("x", "a"): (1, "old")}, clock_at())
-    upsert(storage, {("x", "a"): (2, "kept")}, clock_at())
+    write(storage, {("x", "a"): (1, "old")}, clock_at())
+    write(storage, {("x", "a"): (2, "kept")}, clock_at())
     instant = dead_append(storage, {("x", "a"): (3, "lost")})
     if by == "listing":
         delete_markers(storage, instant)
     assert recover(writer_on(storage, clock_at())) == (instant,)
     logs = sorted(path for path in storage.files if is_log(path))
     assert len(logs) == 2
-    upsert(storage, {("y", "b"): (1, "next")}, clock_at())
+    write(storage, {("y", "b"): (1, "next")}, clock_at())
     assert read_rows(storage) == {("x", "a"): (2, "kept"), ("y", "b"): (1, "next")}
     # The timeline may forget the failed write; the block does not.
     for state in (State.REQUESTED, State.INFLIGHT, State.COMPLETED):
@@ -218,14 +226,10 @@ def rollback_of(storage: MemoryStorage) -> str:
 
 def test_the_log_files_of_a_write_that_died_are_deleted():
     storage = new_table(MERGE_ON_READ)
-    upsert(storage, OLD, clock_at())
-    dead = InstantRun(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
-    dead.__enter__()
-    dead._heartbeat._ended.set()
-    write_rows(storage, BATCH, dead.instant)
+    write(storage, OLD, clock_at())
+    instant = dead_write(storage, BATCH, clock_at())
     assert any(is_log(path) for path in storage.files)
-    bury(storage)
-    assert recover(writer_on(storage, clock_at())) == (dead.instant,)
+    assert recover(writer_on(storage, clock_at())) == (instant,)
     assert [path for path in storage.files if is_log(path)] == []
     assert read_rows(storage) == OLD
     assert leftovers(storage) == []

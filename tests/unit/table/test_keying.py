@@ -23,7 +23,7 @@ from pyhudi.table.keying import (
 )
 from pyhudi.table.table import open_table
 from tests.support.golden import golden_table
-from tests.support.plain_write import CONFIG
+from tests.support.in_process import CONFIG
 
 W, TIME = "hoodie.datasource.write.", "hoodie.keygen.timebased."
 MILLIS = {f"{TIME}timestamp.type": "EPOCHMILLISECONDS"}

@@ -12,7 +12,7 @@ from pyhudi.table.pending import (
 from pyhudi.table.table import Table, load_table, open_table
 from pyhudi.timeline.instant import Action
 from tests.support.golden import golden_copy, golden_table
-from tests.support.plain_log_compaction import before_log_compaction
+from tests.support.golden_memory import before_log_compaction
 
 
 def pending(table: Table) -> dict[tuple[str, str], str]:

@@ -15,8 +15,8 @@ from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkedFile, MarkerType, leave_marker
 from tests.support.clocks import FakeClock
 from tests.support.faulty import bury
+from tests.support.in_process import NOW_MS, clock_at, leftovers, new_table, outcome, writer_on
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import NOW_MS, clock_at, leftovers, new_table, outcome, writer_on
 from tests.support.timelines import active_of
 
 FIRST = "20260101000000000"

@@ -12,7 +12,7 @@ from pyhudi.storage.schemes import open_storage
 from pyhudi.write.encoding import file_encoding, full_file_bytes
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from tests.support.plain_write import incoming, job_on, task
+from tests.support.tasks import incoming, job_on, task
 
 FILE_ID = "11111111-2222-3333-4444-555555555555-0"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.sorted_rows import combine_sorted
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import DATA, job_on
+from tests.support.tasks import DATA, job_on
 
 SCHEMA = pa.schema([pa.field(RECORD_KEY, pa.string(), nullable=False), *DATA])
 # Partition path, key, ordering value; the value says when the row arrived.

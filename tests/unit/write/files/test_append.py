@@ -17,7 +17,7 @@ from pyhudi.transaction.markers import MarkerType, read_markers
 from pyhudi.write.files import append
 from pyhudi.write.files.append import append_rows
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import COMMIT_TIME, incoming, job_on, task
+from tests.support.tasks import COMMIT_TIME, incoming, job_on, task
 
 AT = "20260102000000000"
 PLACE = AppendTarget(

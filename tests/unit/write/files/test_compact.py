@@ -19,9 +19,7 @@ from pyhudi.write.files import compact
 from pyhudi.write.files.compact import compact_slice
 from tests.support.clocks import FakeClock
 from tests.support.golden import expected_rows, row_texts, without
-from tests.support.log_files import rollback_block
-from tests.support.memory import MemoryStorage
-from tests.support.plain_compaction import (
+from tests.support.golden_memory import (
     NOW_MS,
     OPTIONS,
     execute,
@@ -30,8 +28,10 @@ from tests.support.plain_compaction import (
     plan,
     read_texts,
     values,
-    writer_on,
 )
+from tests.support.in_process import writer_on
+from tests.support.log_files import rollback_block
+from tests.support.memory import MemoryStorage
 
 TASK = TaskIdentity(partition_id=0, stage_id=1, attempt_id=2)
 # What two writers of the same rows may have different.

@@ -16,7 +16,7 @@ from pyhudi.write.files import create, handle
 from pyhudi.write.files.create import FileGroupWriter, PartitionedWriter, create_files
 from tests.support.faulty import Fault, Faults, FaultyStorage
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import incoming, job_on, task
+from tests.support.tasks import incoming, job_on, task
 
 INSTANT = "20260102030405678"
 

@@ -14,7 +14,7 @@ from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, RECORD_KEY
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import incoming, job_on, task
+from tests.support.tasks import incoming, job_on, task
 
 FIRST, SECOND = "20260101000000000", "20260102000000000"
 GENERATOR = KeyGenerator(

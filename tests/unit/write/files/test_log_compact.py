@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from pyhudi.config.options.compaction import CompactionConfig
-from pyhudi.config.options.logs import MergeMemory
 from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
+from pyhudi.jobs import COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
@@ -21,8 +19,23 @@ from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.services.recovery import recover
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import load_table
-from tests.support import plain_compaction
 from tests.support.clocks import FakeClock
+from tests.support.golden_memory import LOGS_PLANNED as PLANNED
+from tests.support.golden_memory import LOGS_TABLE as TABLE
+from tests.support.golden_memory import (
+    NOW_MS,
+    before_log_compaction,
+    delete_key,
+    delta_commit,
+    execute,
+    execute_logs,
+    golden_in_memory,
+    plan,
+    plan_logs,
+    read_texts,
+    values,
+)
+from tests.support.in_process import run_pending, writer_on
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
 from tests.support.mor_history import History
@@ -33,26 +46,6 @@ from tests.support.mor_table import (
     MorTable,
     moment,
     records,
-)
-from tests.support.plain_compaction import (
-    NOW_MS,
-    OPTIONS,
-    delete_key,
-    delta_commit,
-    execute,
-    golden_in_memory,
-    plan,
-    read_texts,
-    run_pending,
-    values,
-    writer_on,
-)
-from tests.support.plain_log_compaction import (
-    PLANNED,
-    TABLE,
-    before_log_compaction,
-    execute_logs,
-    plan_logs,
 )
 from tests.unit.read.test_rows import rows_of as rows_in
 
@@ -119,13 +112,13 @@ def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it() -> None:
 def test_a_log_compaction_changes_no_row_at_any_instant(name: str) -> None:
     storage, ticks = golden_in_memory(name), clock()
     recover(writer_on(storage, ticks))
-    run_pending(storage, ticks)
+    run_pending(storage, ticks, COMPACTION_KIND)
     instants = [each.time for each in load_table(storage).timeline.write_instants()][-3:]
     before = {at: read_texts(storage, as_of=at) for at in instants}
     rows = read_texts(storage)
-    found = plan_logs(storage, ticks, CompactionConfig(log_blocks=1))
+    found = plan_logs(storage, ticks, hoodie__log__compaction__blocks__threshold="1")
     assert found
-    assert execute_logs(storage, ticks, found)
+    assert execute_logs(storage, ticks, found).files["appended"]
     assert read_texts(storage) == rows
     assert read_texts(storage, as_of=found) == rows
     assert {at: read_texts(storage, as_of=at) for at in instants} == before
@@ -161,13 +154,13 @@ def ordered_delete(time: str, *deleted: tuple[str, OrderingKind, int]) -> bytes:
     return encode_block(BlockKind.DELETE, header, content)
 
 
-def compacted_logs(storage: MemoryStorage, ticks: FakeClock | None = None) -> str:
+def compacted_logs(storage: MemoryStorage, ticks: FakeClock | None = None, **options: str) -> str:
     """Log compact what there is; the instant."""
     ticks = ticks or clock()
     rows = read_texts(storage)
     found = plan_logs(storage, ticks)
     assert found
-    execute_logs(storage, ticks, found)
+    execute_logs(storage, ticks, found, **options)
     assert read_texts(storage) == rows
     return found
 
@@ -228,11 +221,12 @@ def test_records_past_their_memory_are_log_compacted_from_disk(
     blocks = [row_block(str(n), *((f"k{m}", n, "v" * n) for m in range(40))) for n in range(2, 6)]
     whole, spilled = made(tmp_path / "a", *blocks), made(tmp_path / "b", *blocks)
     instant = compacted_logs(whole)
-    memory = MergeMemory(limit_bytes=64, folder=str(tmp_path))
-    small = replace(OPTIONS, compaction=replace(OPTIONS.compaction, memory=memory))
-    monkeypatch.setattr(plain_compaction, "OPTIONS", small)
+    small = {
+        "hoodie__memory__compaction__max__size": "64",
+        "hoodie__memory__spillable__map__path": str(tmp_path),
+    }
     monkeypatch.setattr("pyhudi.write.files.log_compact.BATCH_ROWS", 7)
-    assert compacted_logs(spilled) == instant
+    assert compacted_logs(spilled, **small) == instant
     assert rows_of(spilled, instant) == rows_of(whole, instant)
 
 
@@ -250,7 +244,7 @@ def test_any_history_reads_the_same_after_log_compactions(
         ticks = clock(NOW_MS + number * 1_000)
         found = plan_logs(storage, ticks)
         if found:
-            history.versions += len(execute_logs(storage, ticks, found))
+            history.versions += execute_logs(storage, ticks, found).files["appended"]
         assert rows_in(history.table) == history.model.read()
         for time, state in history.states.items():
             assert rows_in(history.table, as_of=moment(time)) == state

@@ -25,8 +25,8 @@ from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
 from tests.support import merging_memory
 from tests.support.memory import MemoryStorage
-from tests.support.plain_write import COMMIT_TIME, DATA, EVENT_TIME, job_on, task
 from tests.support.source_tree import ROOT
+from tests.support.tasks import COMMIT_TIME, DATA, EVENT_TIME, job_on, task
 
 OLD_INSTANT, NEW_INSTANT = "20260101000000000", "20260102000000000"
 MARKED = DATA.append(pa.field("_hoodie_is_deleted", pa.bool_()))

@@ -1,47 +1,41 @@
-"""A whole compaction without Spark, on tables of Hudi in memory."""
+"""Tables of Hudi in memory, to be compacted and written to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.config.read import ReadConfig
-from pyhudi.config.write import HeartbeatConfig, WriteConfig
+from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.jobs import COMPACTION_KIND
+from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult
+from pyhudi.pipeline.compaction import _write
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
-from pyhudi.services.compaction import CompactionWork, schedule
-from pyhudi.services.compaction_job import (
-    compaction_job,
-    compaction_merge,
-    compaction_metadata,
-)
+from pyhudi.services.compaction import CompactionWork
+from pyhudi.services.compaction_job import compaction_job, compaction_merge
 from pyhudi.services.compaction_kinds import compaction_kind
-from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import Clock, SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.exclusion import Writer
 from tests.support.golden import golden_table, row_texts, without
+from tests.support.in_process import SMALL_BLOOMS, compaction, read_tables
 from tests.support.log_files import delete_block
 from tests.support.memory import MemoryStorage
 from tests.support.timelines import active_of
 
 # A moment after all that the golden tables have seen.
 NOW_MS = 1_800_000_000_000
-ALWAYS = CompactionConfig(max_delta_commits=1)
-OPTIONS = WriteConfig.from_options(
-    {"hoodie.index.bloom.num_entries": "50", "hoodie.bloom.index.filter.dynamic.max.entries": "100"}
-)
+OPTIONS = WriteConfig.from_options(SMALL_BLOOMS)
+LOGS_TABLE = "v6_mor_log_compacted"
+LOGS_PLANNED = "20261121111037067"
+_LOGS_LATER = "20261121111037767"
 
 
 def golden_in_memory(name: str) -> MemoryStorage:
@@ -55,56 +49,49 @@ def golden_in_memory(name: str) -> MemoryStorage:
     return MemoryStorage(files, NOW_MS)
 
 
-def writer_on(storage: Storage, clock: Clock) -> Writer:
-    """A writer of the table."""
-    return writer_of(load_table(storage), clock, HeartbeatConfig())
+def before_log_compaction() -> MemoryStorage:
+    """A table as it was once Hudi had planned its log compaction."""
+    storage = golden_in_memory(LOGS_TABLE)
+    for path in list(storage.files):
+        is_planned = path.endswith(f"{LOGS_PLANNED}.logcompaction.requested")
+        is_later = path.startswith((f".hoodie/{LOGS_PLANNED}", f".hoodie/{_LOGS_LATER}"))
+        if (is_later and not is_planned) or ".log.5_" in path or ".log.6_" in path:
+            storage.delete(path)
+    return storage
 
 
-def plan(storage: Storage, clock: Clock, config: CompactionConfig = ALWAYS) -> str | None:
+def plan(storage: Storage, clock: Clock) -> str | None:
     """Plan a compaction."""
-    return schedule(writer_on(storage, clock), config, full_file_bytes=1 << 20)
+    return compaction(storage, clock).schedule().instant
 
 
-def execute(
-    storage: Storage, clock: Clock, instant: str, kind: str = COMPACTION_KIND
-) -> list[WriteStat]:
-    """Run a compaction or a log compaction, a task for each slice."""
-    found = compaction_kind(kind)
-    with found.run(writer_on(storage, clock), instant) as work:
-        stats = write_slices(work, instant, kind)
-        metadata = compaction_metadata(work.table, stats, {}, found.commit_name)
-        work.run.complete(metadata, frozenset(stat.path or "" for stat in stats))
-    return stats
+def execute(storage: Storage, clock: Clock, instant: str) -> JobResult:
+    """Run a compaction."""
+    return compaction(storage, clock).execute(instant)
+
+
+def plan_logs(storage: Storage, clock: Clock, **options: str) -> str | None:
+    """Plan a log compaction."""
+    return compaction(storage, clock, LOG_COMPACTION_KIND, **options).schedule().instant
+
+
+def execute_logs(storage: Storage, clock: Clock, instant: str, **options: str) -> JobResult:
+    """Run a log compaction."""
+    return compaction(storage, clock, LOG_COMPACTION_KIND, **options).execute(instant)
 
 
 def write_slices(
     work: CompactionWork, instant: str, kind: str = COMPACTION_KIND
 ) -> list[WriteStat]:
     """What the tasks of a run do."""
-    write_slice = compaction_kind(kind).write_slice
     merge = compaction_merge(work.table, instant, OPTIONS)
     job = compaction_job(work.table, instant, OPTIONS, merge)
-    stats = []
-    for number, found in enumerate(work.slices):
-        task = TaskIdentity(partition_id=number, stage_id=work.number, attempt_id=0)
-        stats += write_slice(job, task, found, merge)
-    return [replace(stat, total_scan_time=0, total_upsert_time=0) for stat in stats]
+    return _write(InProcessRunner(), work, job, merge, compaction_kind(kind).write_slice)
 
 
 def read_texts(storage: Storage, **query: str) -> list[str]:
     """The rows of a table as sorted texts."""
-    table = load_table(storage)
-    plan = plan_read(table, ReadConfig.of(**query))
-    parts = [part for each in plan.slices for part in read_slice(storage, plan, each)]
-    parts += [part for file in plan.files for part in read_file(storage, plan, file)]
-    return row_texts(pa.concat_tables([plan.result_schema.empty_table(), *parts]))
-
-
-def run_pending(storage: Storage, clock: Clock) -> None:
-    """Run all compactions that are planned."""
-    for instant in load_table(storage).timeline.pending():
-        if instant.action is Action.COMPACTION:
-            execute(storage, clock, instant.time)
+    return row_texts(pa.concat_tables(read_tables(storage, **query)))
 
 
 def values(texts: list[str]) -> list[str]:
@@ -131,10 +118,8 @@ def delete_key(storage: Storage, key: str, instant: str) -> None:
 
 def delta_commit(storage: Storage, instant: str) -> None:
     """Complete a write to log files."""
-    active, done = (
-        active_of(storage),
-        Instant(time=instant, action=Action.DELTA_COMMIT, state=State.REQUESTED),
-    )
+    active = active_of(storage)
+    done = Instant(time=instant, action=Action.DELTA_COMMIT, state=State.REQUESTED)
     active.request(done, None)
     active.start(done, None)
     active.complete(done, None, SystemClock())
@@ -150,7 +135,10 @@ def _keys(storage: Storage, found: FileSlice) -> set[str]:
 
 
 def leftovers(storage: MemoryStorage) -> list[str]:
-    """What no completed instant accounts for: base files, markers, heartbeats, pending instants."""
+    """Base files of pending instants, markers, heartbeats, pending instants.
+
+    What Hudi wrote before is its own affair.
+    """
     timeline = load_table(storage).timeline
     pending = {instant.time for instant in timeline.pending()}
     return [

@@ -1,0 +1,281 @@
+"""What is stopped at each of its storage calls: every operation, table type and index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.storage.storage import Storage
+from tests.support.crashes import World, course_of
+from tests.support.faulty import bury
+from tests.support.in_process import (
+    KINDS,
+    NOW_MS,
+    SAVING,
+    Options,
+    Rows,
+    clock_at,
+    compaction,
+    options_of,
+    run_pending,
+    write,
+    write_nothing,
+)
+
+Act: TypeAlias = Callable[[Storage, Storage], object]
+"""What is stopped: it gets the storage of the table and that of the failed records."""
+
+COPIED, LOGGED = "COPY_ON_WRITE", "MERGE_ON_READ"
+INDEXES = ("SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM", "BUCKET")
+OLD: Rows = {("x", "a"): (1, "old"), ("x", "b"): (1, "old"), ("y", "c"): (1, "old")}
+LOG: Rows = {("x", "b"): (2, "log")}
+# An update, an insert beside it, a new partition, and a key that another partition has.
+MIXED: Rows = {
+    ("x", "a"): (5, "new"),
+    ("x", "d"): (5, "new"),
+    ("z", "e"): (5, "new"),
+    ("x", "c"): (5, "new"),
+}
+FRESH: Rows = {("x", "d"): (5, "new"), ("z", "e"): (5, "new")}
+GONE: Rows = {("x", "a"): (6, ""), ("z", "n"): (6, "")}
+NEXT: Rows = {("x", "b"): (9, "next"), ("z", "f"): (9, "next")}
+SORTED_BULK = "hoodie__bulkinsert__sort__mode"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to stop; ``prepare`` makes the world it begins in, with the rows ``before``."""
+
+    operation: str
+    table_type: str
+    index: str
+    prepare: Callable[[], World]
+    act: Act
+    before: Rows
+    after: Rows
+    options: Options
+
+    @property
+    def name(self) -> str:
+        """The case in one word."""
+        return "-".join((self.operation, self.table_type, self.index)).replace(" ", "_").lower()
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether a plan may stay, to be run by the next."""
+        return "compaction" in self.operation
+
+    def go_on(self, world: World, number: int) -> Rows:
+        """Let others write and compact after it; gives what of their rows is to be read."""
+        clock = clock_at(NOW_MS + 60_000)
+        if self.is_compaction:
+            write_nothing(world.table, clock, self.options)
+            run_pending(world.table, clock)
+        if number % 6 and world.table.exists(".hoodie/hoodie.properties"):
+            write_nothing(world.table, clock, self.options, failed=world.failed)
+            return {}
+        write(world.table, NEXT, clock, options=self.options, failed=world.failed)
+        return NEXT
+
+
+def cases() -> list[Case]:
+    """All of them."""
+    found = [
+        case
+        for table_type in (COPIED, LOGGED)
+        for case in (*_writes(table_type), *_first_writes(table_type), _recovery(table_type))
+    ]
+    return [*found, *_compactions()]
+
+
+def _writes(table_type: str) -> Iterator[Case]:
+    make = partial(_write, table_type)
+    old = _old(table_type)
+    for index in INDEXES:
+        moved = {key: row for key, row in old.items() if key != ("y", "c")}
+        kept = moved if index.startswith("GLOBAL") else old
+        yield make("upsert", index, MIXED, {**kept, **MIXED})
+        left = {key: row for key, row in old.items() if key != ("x", "a")}
+        yield make("delete", index, GONE, left)
+    for index in ("SIMPLE", "BUCKET"):
+        yield make("insert", index, FRESH, {**old, **FRESH})
+        others = {key: row for key, row in old.items() if key[0] != "x"}
+        yield make("insert_overwrite", index, FRESH, {**others, **FRESH})
+        yield make("insert_overwrite_table", index, FRESH, FRESH)
+        yield make("delete_partition", index, GONE, others)
+    dropping = {"hoodie__datasource__insert__dup__policy": "drop"}
+    mixed = {key: row for key, row in MIXED.items() if key not in old}
+    yield make("insert", "BLOOM", MIXED, {**old, **mixed}, note="drop duplicates", **dropping)
+    for mode in ("NONE", "GLOBAL_SORT", "PARTITION_SORT"):
+        chosen = {SORTED_BULK: mode}
+        yield make("bulk_insert", "SIMPLE", FRESH, {**old, **FRESH}, note=mode, **chosen)
+    bad: Rows = {("x", ""): (5, "no key"), **FRESH, ("z", ""): (5, "no key")}
+    for operation, index in (("upsert", "BLOOM"), ("bulk_insert", "SIMPLE")):
+        yield make(operation, index, bad, {**old, **FRESH}, note="failed records saved", **SAVING)
+    if table_type == LOGGED:
+        for note, inline in (
+            ("compaction", {"hoodie__compact__inline": "true"}),
+            ("log compaction", {"hoodie__log__compaction__inline": "true"}),
+        ):
+            due = {
+                "hoodie__compact__inline__max__delta__commits": "1",
+                "hoodie__log__compaction__blocks__threshold": "2",
+                **inline,
+            }
+            yield make("upsert", "SIMPLE", MIXED, {**old, **MIXED}, note=f"write and {note}", **due)
+
+
+def _old(table_type: str) -> Rows:
+    return {**OLD, **LOG} if table_type == LOGGED else OLD
+
+
+def _write(
+    table_type: str,
+    operation: str,
+    index: str,
+    rows: Rows,
+    after: Rows,
+    *,
+    note: str = "",
+    **more: str,
+) -> Case:
+    options = options_of(table_type, index, **more)
+
+    def act(table: Storage, failed: Storage) -> None:
+        write(table, rows, clock_at(NOW_MS + 10_000), operation, options, failed=failed)
+
+    return Case(
+        operation=f"{operation}, {note.lower()}" if note else operation,
+        table_type=table_type,
+        index=index,
+        prepare=partial(_written, table_type, index),
+        act=act,
+        before=_old(table_type),
+        after=after,
+        options=options_of(table_type, index, **(SAVING if SAVING.items() <= more.items() else {})),
+    )
+
+
+def _written(table_type: str, index: str) -> World:
+    """A table with rows in base files, and in a log file where it may have one."""
+    world, clock, options = World(), clock_at(), options_of(table_type, index)
+    write(world.table, OLD, clock, "insert", options)
+    if table_type == LOGGED:
+        write(world.table, LOG, clock, "upsert", options)
+    return world
+
+
+def _first_writes(table_type: str) -> Iterator[Case]:
+    for operation, index in (("upsert", "SIMPLE"), ("bulk_insert", "BLOOM")):
+        options = options_of(table_type, index)
+
+        def act(
+            table: Storage, _: Storage, operation: str = operation, options: Options = options
+        ) -> None:
+            write(table, OLD, clock_at(), operation, options)
+
+        yield Case(
+            operation=f"{operation}, first",
+            table_type=table_type,
+            index=index,
+            prepare=World,
+            act=act,
+            before={},
+            after=OLD,
+            options=options,
+        )
+
+
+def _recovery(table_type: str) -> Case:
+    """What a write does first, after another has died with all of its files written."""
+    stopped = _write(table_type, "upsert", "SIMPLE", MIXED, {})
+
+    def act(table: Storage, _: Storage) -> None:
+        write_nothing(table, clock_at(NOW_MS + 20_000), stopped.options)
+
+    return Case(
+        operation="recovery",
+        table_type=table_type,
+        index="SIMPLE",
+        prepare=lambda: dead_before_commit(stopped),
+        act=act,
+        before=stopped.before,
+        after=stopped.before,
+        options=stopped.options,
+    )
+
+
+def dead_before_commit(case: Case) -> World:
+    """The world of a case that died with all done but the commit."""
+    worlds = [state.world for state in course_of(case.prepare(), case.act).states]
+    commits = len(_completed(worlds[0]))
+    found = [world for world in worlds if len(_completed(world)) == commits][-1].copy()
+    bury(found.table)
+    return found
+
+
+def _completed(world: World) -> list[str]:
+    ends = (".commit", ".deltacommit", ".replacecommit")
+    return [path for path in world.table.files if path.endswith(ends)]
+
+
+def _compactions() -> Iterator[Case]:
+    rows = {**OLD, **LOG, ("x", "a"): (3, "log")}
+
+    def logged() -> World:
+        world = _written(LOGGED, "SIMPLE")
+        more: Rows = {("x", "a"): (3, "log")}
+        write(world.table, more, clock_at(NOW_MS + 5_000), "upsert", options_of(LOGGED))
+        return world
+
+    def planned(kind: str) -> World:
+        world = logged()
+        compaction(world.table, clock_at(NOW_MS + 6_000), kind).schedule()
+        return world
+
+    for kind in KINDS:
+        make = partial(
+            Case,
+            table_type=LOGGED,
+            index="SIMPLE",
+            before=rows,
+            after=rows,
+            options=options_of(LOGGED),
+        )
+        name = {COMPACTION_KIND: "compaction", LOG_COMPACTION_KIND: "log compaction"}[kind]
+        run = make(
+            operation=f"{name}, run",
+            prepare=partial(planned, kind),
+            act=partial(_service, kind=kind, step="execute"),
+        )
+        yield make(
+            operation=f"{name}, planned",
+            prepare=logged,
+            act=partial(_service, kind=kind, step="schedule"),
+        )
+        yield run
+        yield make(
+            operation=f"{name}, run after a death",
+            prepare=partial(dead_before_commit, run),
+            act=partial(_service, kind=kind, step="all"),
+        )
+        yield make(
+            operation=f"{name}, taken back",
+            prepare=partial(planned, kind),
+            act=partial(_service, kind=kind, step="unschedule"),
+        )
+
+
+def _service(table: Storage, _: Storage, *, kind: str, step: str) -> None:
+    service = compaction(table, clock_at(NOW_MS + 10_000), kind)
+    if step == "schedule":
+        assert service.schedule().instant
+    elif step == "execute":
+        service.execute(service.oldest_pending())
+    elif step == "all":
+        service.execute_all()
+    else:
+        service.unschedule(service.oldest_pending() or "")
