@@ -46,7 +46,6 @@ FOR_OTHERS = {
     ),
     "pyhudi/basefile/orc/file.py:_HeldOutput.closed": "Arrow asks a Python file for it",
     "pyhudi/basefile/orc/tail.py:Stripe.data_length": "what a stripe's entry says, read whole",
-    "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
     "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
     "pyhudi/flags.py:_Parser.error": "argparse calls it",
     "pyhudi/keys/murmur.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
