@@ -15,8 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pyhudi
-from tests.support.orders import OPTIONS, SCHEMA, many, rows_of, tuples, write
+from tests.support.orders import OPTIONS, SCHEMA, many, rows_of, tuples
 from tests.support.spark import ROOT, spark  # noqa: F401 - a fixture
+from tests.support.spark_orders import write
 from tests.support.tree import data_files
 
 pytestmark = pytest.mark.spark

@@ -13,6 +13,7 @@ from tests.support.source_tree import Module, base_name, beside, docstrings, shi
 
 ENTRANCES = {
     "pyhudi.config.reference": "python -m, makes docs/options.md",
+    "pyhudi.runner.in_process": "services that need no Spark, and the tests of the pipeline",
     "airflow_provider_pyhudi.provider_info": "an entry point of the distribution",
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
     "airflow_provider_pyhudi.operators.compaction": "for DAGs",
@@ -45,11 +46,9 @@ FOR_OTHERS = {
         "Airflow's contract of a trigger"
     ),
     "pyhudi/basefile/orc/file.py:_HeldOutput.closed": "Arrow asks a Python file for it",
-    "pyhudi/basefile/orc/tail.py:Stripe.data_length": "what a stripe's entry says, read whole",
     "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
     "pyhudi/flags.py:_Parser.error": "argparse calls it",
-    "pyhudi/keys/murmur.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
-    "pyhudi/timeline/timeline.py:Timeline.last_completed": "a user's question of table.timeline",
+    "pyhudi/spark/shuffle_keys.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",
 }
 """Names that no code here refers to, and who does."""
 

@@ -29,6 +29,8 @@ VAGUE = {
 MIRRORED_ELSEWHERE = {
     "golden/test_golden.py": "the golden tables themselves",
     "golden/test_read_golden.py": "reads of the golden tables, over many modules",
+    "golden/test_write_golden.py": "writes to golden tables, through the whole pipeline",
+    "pipeline/test_failed_records.py": "failed records from the source to where they are saved",
     "golden/test_partial_update.py": "merges of a golden table's files, over several modules",
 }
 """Unit tests that belong to no module of the engine."""

@@ -13,8 +13,7 @@ ARGUMENT_CHECKS = {
     "pyhudi/basefile/bloom.py:_parse_dynamic": "parse makes it a CorruptTableError",
     "pyhudi/basefile/bloom.py:_parse_header": "parse makes it a CorruptTableError",
     "pyhudi/basefile/bloom.py:_row": "parse makes it a CorruptTableError",
-    "pyhudi/keys/murmur.py:shuffle_keys": "a caller's bad argument",
-    "pyhudi/keys/key_hash.py:_string_buffers": "a caller's bad argument",
+    "pyhudi/spark/shuffle_keys.py:shuffle_keys": "a caller's bad argument",
     "pyhudi/keys/record_key.py:record_keys": "a caller's bad argument",
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.request": (
         "an abstract method, which every operator has"

@@ -11,7 +11,7 @@ FROZEN = {"frozen": True, "slots": True, "kw_only": True}
 OTHERWISE = {
     "pyhudi/filegroup/listing.py:StorageListing": ({"kw_only"}, "one field, what it lists"),
     "pyhudi/timeline/timeline.py:Timeline": ({"kw_only"}, "one field, the instants"),
-    "pyhudi/spark/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
+    "pyhudi/pipeline/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
     "pyhudi/fileslice/logs.py:LogCounts": ({"frozen"}, "counted up while log files are read"),
     "pyhudi/write/files/handle.py:RowCounts": (
         {"frozen", "kw_only"},

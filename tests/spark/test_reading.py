@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import pyhudi
 from pyhudi.spark.reading import is_readable_as, read, spark_schema
 from tests.support.golden import golden_copy, golden_names, golden_table, row_texts
+from tests.support.spark_orders import arrow_of
 
 pytestmark = pytest.mark.spark
 
@@ -27,11 +28,7 @@ READ_BY_WORKERS = {
 
 
 def rows_of(frame: DataFrame) -> list[str]:
-    """The row texts of a data frame, collected without Python objects between."""
-    if hasattr(frame, "toArrow"):
-        return row_texts(frame.toArrow())
-    batches = frame._collect_as_arrow()
-    return row_texts(pa.Table.from_batches(batches)) if batches else []
+    return row_texts(arrow_of(frame))
 
 
 def is_read_by_workers(frame: DataFrame) -> bool:

@@ -23,6 +23,7 @@ from tests.support.golden import (
 )
 from tests.support.log_files import avro_block
 from tests.support.mor_table import SCHEMA, MorTable, Row, moment, records
+from tests.support.spark_orders import arrow_of
 
 pytestmark = pytest.mark.spark
 
@@ -38,11 +39,7 @@ MERGED = "MapInArrow"
 
 
 def rows_of(frame: DataFrame) -> list[str]:
-    """The row texts of a data frame, collected without Python objects between."""
-    if hasattr(frame, "toArrow"):
-        return row_texts(frame.toArrow())
-    batches = frame._collect_as_arrow()
-    return row_texts(pa.Table.from_batches(batches)) if batches else []
+    return row_texts(arrow_of(frame))
 
 
 def plan_of(frame: DataFrame) -> str:

@@ -10,7 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pyhudi.spark
-from tests.support.orders import OPTIONS, frame, many, rows_of, write
+from tests.support import orders as here
+from tests.support.orders import OPTIONS, many, rows_of
+from tests.support.spark_orders import frame
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.spark
 def test_the_source_is_read_once(spark: SparkSession, tmp_path: Path, operation: str) -> None:
     """A second reading could give other rows than those that were looked up."""
     table = tmp_path / "table"
-    write(spark, table, many(range(10), 1, "old"))
+    here.write(table, many(range(10), 1, "old"))
     read = spark.sparkContext.accumulator(0)
 
     def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

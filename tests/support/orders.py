@@ -1,25 +1,25 @@
-"""A small table of orders: rows, options, and writing them with Spark."""
+"""A small table of orders: rows, options, and writing and compacting them in this process."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
 
 import pyhudi
-import pyhudi.spark
-from pyhudi.jobs import JobResult
+from pyhudi.jobs import CompactionRequest, JobResult
+from pyhudi.pipeline.compaction import compact_table
+from pyhudi.pipeline.environment import environment_on
+from pyhudi.pipeline.write import write_rows
+from pyhudi.runner.in_process import InProcessRunner
+from tests.support.local_rows import LocalRows
 
 Row = tuple[str, str, int, str]
 
 SCHEMA = pa.schema({"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "value": pa.string()})
-_NUMBERS = count()
 # A bloom filter of usual size takes 400 KB of every file.
 SMALL_FILES = {"hoodie.index.bloom.num_entries": "100"}
 OPTIONS = {
@@ -30,7 +30,10 @@ OPTIONS = {
     **SMALL_FILES,
 }
 WITHOUT_ORDERING = {key: value for key, value in OPTIONS.items() if "precombine" not in key}
+LOGGED = {**OPTIONS, "hoodie.datasource.write.table.type": "MERGE_ON_READ"}
+NO_SMALL_FILES = {**LOGGED, "hoodie.parquet.small.file.limit": "0"}
 OPERATION = "hoodie.datasource.write.operation"
+HERE = environment_on(InProcessRunner())
 
 
 def orders(*rows: Row) -> pa.Table:
@@ -45,25 +48,27 @@ def many(keys: Iterable[int], ts: int, value: str, parts: int = 2) -> pa.Table:
     return orders(*((f"k{n:04d}", f"p{n % parts}", ts, value) for n in keys))
 
 
-def frame(spark: SparkSession, rows: pa.Table, folder: Path) -> DataFrame:
-    """The rows as one task of Spark reads them, in their order."""
-    # Spark answers from its cache for a path that it knows, whatever the file holds by now.
-    path = folder / f"source-{next(_NUMBERS)}.parquet"
-    pq.write_table(rows, path)
-    return spark.read.parquet(str(path))
+def marked(rows: pa.Table, *flags: bool | None) -> pa.Table:
+    """The rows, those with a flag as deleted ones."""
+    return rows.append_column("_hoodie_is_deleted", pa.array(flags, pa.bool_()))
 
 
 def write(
-    spark: SparkSession,
     table: Path,
-    rows: pa.Table,
+    rows: pa.Table | None,
     operation: str = "upsert",
     options: Mapping[str, str] = OPTIONS,
-    **more: Any,
+    *others: pa.Table,
 ) -> JobResult:
-    """Write rows through Spark; the source lies beside the table while that runs."""
-    chosen = {**options, OPERATION: operation}
-    return pyhudi.spark.write(frame(spark, rows, table.parent), table, options=chosen, **more)
+    """Write the rows of tables, a task each; None is a request without a source."""
+    source = None if rows is None else LocalRows.of(InProcessRunner(), rows, *others)
+    return write_rows(HERE, source, str(table), {**options, OPERATION: operation})
+
+
+def compact(table: Path, options: Mapping[str, str] | None = None, **asked: Any) -> JobResult:
+    """Compact; ``asked`` is what else a request has."""
+    request = CompactionRequest(base_path=str(table), hoodie_conf=options or {}, **asked)
+    return compact_table(HERE, request)
 
 
 def rows_of(table: Path, **query: Any) -> list[Row]:
@@ -77,8 +82,9 @@ def tuples(*tables: pa.Table) -> list[Row]:
 
 
 def commit_of(table: Path, instant: str | None) -> dict[str, Any]:
-    """What the completed commit at an instant says."""
-    found: dict[str, Any] = json.loads((table / ".hoodie" / f"{instant}.commit").read_text())
+    """What the completed instant of a write says."""
+    (path,) = (table / ".hoodie").glob(f"{instant}.*commit")
+    found: dict[str, Any] = json.loads(path.read_text())
     return found
 
 

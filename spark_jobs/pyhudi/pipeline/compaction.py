@@ -12,13 +12,20 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult, Status
+from pyhudi.jobs import (
+    COMPACTION_KIND,
+    LOG_COMPACTION_KIND,
+    CompactionRequest,
+    JobResult,
+    Status,
+)
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.pipeline.stopwatch import Stopwatch
@@ -52,6 +59,35 @@ _TASK_BASE_BYTES = 32 << 20
 _TASK_LOG_BYTES = 8 << 20
 
 _log = logging.getLogger(__name__)
+
+
+def compact_table(environment: Environment, request: CompactionRequest) -> JobResult:
+    """Carry out a request for compactions of a table.
+
+    Raises:
+        RequestError: options and table do not fit, or there is no such compaction.
+        ConflictError: another job runs the compaction, or a writer is at work while it is planned.
+        PlatformError: disk, network or runner failed; a compaction that was planned stays planned.
+    """
+    request.check()
+    options = request.options()
+    check_known(options)
+    service = compaction_service(
+        environment,
+        compaction_kind(request.kind),
+        environment.open_storage(request.base_path),
+        WriteConfig.from_options(options),
+        request.commit_metadata,
+    )
+    match request.mode:
+        case "unschedule":
+            return service.unschedule(request.instant or "")
+        case "execute":
+            return service.execute(request.instant or service.oldest_pending())
+        case "schedule":
+            return service.schedule()
+        case _:
+            return service.schedule_and_execute()
 
 
 def compact_after(run: WriteRun, result: JobResult) -> None:
@@ -104,34 +140,35 @@ def _say_when_due(run: WriteRun, result: JobResult) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionService:
-    """The compactions of one kind of one table. ``extra`` goes into plans and commits."""
+    """The compactions of one kind of a table. ``extra`` goes into plans and commits."""
 
     environment: Environment
     kind: CompactionKind
-    storage: Storage
+    table: Table
     config: WriteConfig
     extra: Mapping[str, str]
     watch: Stopwatch
 
     def schedule(self) -> JobResult:
         """Plan a compaction where one is due."""
-        table = self._open()
-        found = self._planned_before(table)
+        table, key = self.table.refresh(), self.extra.get(STAMP)
+        # The plan that an earlier try of this request made stands for it.
+        found = find_planned(table.active, table.timeline, key, self.kind.action) if key else None
         if found is None:
             file_format = BaseFileFormat(table.config.base_file_format)
             with self.watch.stage("plan"):
                 found = self.kind.schedule(
                     self._writer(table),
                     self.config.compaction,
-                    full_file_bytes=full_file_bytes(self.config, file_format),
-                    extra=self.extra,
+                    full_file_bytes(self.config, file_format),
+                    self.extra,
                 )
         return self._result("nothing_to_do" if found is None else "scheduled", found)
 
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
-        key, table = self.extra.get(STAMP), self._open()
-        earlier = None if not key else find_committed(table.active, table.timeline, key)
+        key, table = self.extra.get(STAMP), self.table.refresh()
+        earlier = find_committed(table.active, table.timeline, key) if key else None
         if earlier is not None:
             return self._result("already_committed", earlier.instant, earlier.stats)
         planned = self.schedule()
@@ -150,9 +187,9 @@ class CompactionService:
 
     def execute(self, instant: str | None) -> JobResult:
         """Run a planned compaction; without one there is nothing to do."""
-        table = self._open()
         if instant is None:
             return self._result("nothing_to_do", None)
+        table = self.table.refresh()
         found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
             return self._result("already_committed", instant, self._stats_at(table, found))
@@ -160,9 +197,9 @@ class CompactionService:
             disable(table.storage, table.config)
         with self.kind.run(self._writer(table), instant) as work:
             merge = compaction_merge(work.table, instant, self.config)
-            job = compaction_job(work.table, instant, self.config, merge)
+            context = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
-                stats = _write(self.environment.runner, work, job, merge, self.kind.write_slice)
+                stats = _write(self.environment.runner, work, context, merge, self.kind.write_slice)
                 note_files(noted, stats)
             with self.watch.stage("commit"):
                 paths = frozenset(stat.path for stat in stats if stat.path)
@@ -174,12 +211,12 @@ class CompactionService:
 
     def unschedule(self, instant: str) -> JobResult:
         """Take a plan back that has not run."""
-        self.kind.unschedule(self._writer(self._open()), instant)
+        self.kind.unschedule(self._writer(self.table), instant)
         return self._result("unscheduled", instant)
 
     def oldest_pending(self) -> str | None:
         """The instant of the oldest compaction that is planned and not done."""
-        return self.kind.oldest_pending(self._open().timeline)
+        return self.kind.oldest_pending(self.table.active.load())
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
         metadata = table.active.read_commit(completed)
@@ -187,19 +224,9 @@ class CompactionService:
             raise RequestError(
                 f"instant {completed.time} is of the operation {metadata.operation_type} and not "
                 f"{self.kind.commit_name}",
-                where=self.storage.uri,
+                where=table.storage.uri,
             )
         return tuple(metadata.write_stats)
-
-    def _open(self) -> Table:
-        return load_table(self.storage)
-
-    def _planned_before(self, table: Table) -> str | None:
-        """The plan that an earlier try of this request made."""
-        key = self.extra.get(STAMP)
-        if not key:
-            return None
-        return find_planned(table.active, table.timeline, key, self.kind.action)
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, self.environment.clock, self.config.heartbeat)
@@ -207,12 +234,12 @@ class CompactionService:
     def _result(
         self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()
     ) -> JobResult:
-        table = self._open()
+        table = self.table.refresh()
         return job_result(
             status,
             operation=self.kind.operation,
             table=table.config.name,
-            base_path=self.storage.uri,
+            base_path=table.storage.uri,
             instant=instant,
             completion_time=None if instant is None else table.completion_time(instant),
             stats=stats,
@@ -241,7 +268,7 @@ def compaction_service(
     return CompactionService(
         environment=environment,
         kind=kind,
-        storage=storage,
+        table=table,
         config=config,
         extra=extra,
         watch=Stopwatch(table.config.name, environment.runner),
@@ -251,7 +278,7 @@ def compaction_service(
 def _write(
     runner: Runner,
     work: CompactionWork,
-    job: WriteContext,
+    context: WriteContext,
     merge: SliceReading,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
@@ -263,7 +290,7 @@ def _write(
     def compact(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
         own = replace(task, stage_id=number_of_run)
         for found in tasks[number]:
-            yield from (stat_batch([stat]) for stat in write_slice(job, own, found, merge))
+            yield from (stat_batch([stat]) for stat in write_slice(context, own, found, merge))
 
     return stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
 

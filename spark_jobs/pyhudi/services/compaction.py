@@ -44,7 +44,6 @@ _log = logging.getLogger(__name__)
 def schedule(
     writer: Writer,
     config: CompactionConfig,
-    *,
     full_file_bytes: int,
     extra: Mapping[str, str] | None = None,
 ) -> str | None:

@@ -51,7 +51,6 @@ _log = logging.getLogger(__name__)
 def schedule_log_compaction(
     writer: Writer,
     config: CompactionConfig,
-    *,
     full_file_bytes: int,
     extra: Mapping[str, str] | None = None,
 ) -> str | None:

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from pyhudi.config.known import check_known
-from pyhudi.config.write import WriteConfig
 from pyhudi.jobs import COMPACTION_KIND, CompactionRequest, JobResult
-from pyhudi.pipeline.compaction import compaction_service
+from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.environment import environment_on
-from pyhudi.services.compaction_kinds import compaction_kind
 from pyhudi.spark.failures import explained
 from pyhudi.spark.runner import SparkRunner
 
@@ -55,24 +52,7 @@ def compact(
 
 def run_compaction(spark: SparkSession, request: CompactionRequest) -> JobResult:
     """Carry out the request of the job ``compaction.py``."""
-    request.check()
-    options = request.options()
     with explained():
-        check_known(options)
-        environment = environment_on(SparkRunner(spark), request.storage_options)
-        service = compaction_service(
-            environment,
-            compaction_kind(request.kind),
-            environment.open_storage(request.base_path),
-            WriteConfig.from_options(options),
-            request.commit_metadata,
+        return compact_table(
+            environment_on(SparkRunner(session=spark), request.storage_options), request
         )
-        match request.mode:
-            case "unschedule":
-                return service.unschedule(request.instant or "")
-            case "execute":
-                return service.execute(request.instant or service.oldest_pending())
-            case "schedule":
-                return service.schedule()
-            case _:
-                return service.schedule_and_execute()

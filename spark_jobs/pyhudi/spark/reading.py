@@ -139,7 +139,7 @@ def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> D
         return spark.createDataFrame([], spark_schema(plan.result_schema))
     tasks = shared_work(work, spark.sparkContext.defaultParallelism)
     reader = _reader(storage, plan, tasks)
-    return SparkRunner(spark).tasks(len(tasks), reader, plan.result_schema).frame
+    return SparkRunner(session=spark).tasks(len(tasks), reader, plan.result_schema).frame
 
 
 def shared_work(work: Sequence[Work], cores: int) -> tuple[tuple[Work, ...], ...]:

@@ -52,7 +52,7 @@ def rows_of_frame(frame: DataFrame) -> SourceRows:
     schema = _frame_schema(frame)
     paths = scanned_files(frame)
     if paths:
-        rows = parquet_rows(SparkRunner(frame.sparkSession), sorted(paths))
+        rows = parquet_rows(SparkRunner(session=frame.sparkSession), sorted(paths))
         if rows is not None and rows.schema.equals(schema):
             return rows
     return FrameRows(frame=frame, schema=schema)
@@ -84,7 +84,7 @@ def rows_of_source(
     plain = source_format == "parquet" and not source_options and not sql
     paths = local_files(source) if plain else None
     if paths:
-        rows = parquet_rows(SparkRunner(spark), paths)
+        rows = parquet_rows(SparkRunner(session=spark), paths)
         if rows is not None:
             return rows
     return rows_of_frame(_frame(spark, source, source_format, source_options, sql))

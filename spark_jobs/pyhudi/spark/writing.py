@@ -37,10 +37,10 @@ def write(
     """
     if mode != "append":
         raise OptionError(
-            f"mode is {mode!r}; only 'append' is supported, the operation says what becomes of rows"
+            f"mode is {mode!r}; only 'append' is supported, the operation says what is done"
         )
     with explained():
-        environment = environment_on(SparkRunner(frame.sparkSession), storage_options)
+        environment = environment_on(SparkRunner(session=frame.sparkSession), storage_options)
         return write_rows(environment, rows_of_frame(frame), os.fspath(path), options)
 
 
@@ -58,7 +58,7 @@ def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
                 sql=request.sql,
             )
         return write_rows(
-            environment_on(SparkRunner(spark), request.storage_options),
+            environment_on(SparkRunner(session=spark), request.storage_options),
             rows,
             request.base_path,
             options,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 import pyhudi
 from pyhudi.errors import ConflictError
@@ -15,14 +14,12 @@ from pyhudi.pipeline import write as module
 from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
 from tests.support.tree import tree
 
-pytestmark = pytest.mark.spark
-
 KEYED = {**OPTIONS, "pyhudi.idempotency.key": "run-7"}
 
 
 @pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> Path:
-    write(spark, tmp_path / "table", many(range(4), 1, "old"), "insert")
+def table(tmp_path: Path) -> Path:
+    write(tmp_path / "table", many(range(4), 1, "old"), "insert")
     return tmp_path / "table"
 
 
@@ -40,50 +37,50 @@ def after_staging(monkeypatch: pytest.MonkeyPatch, rival: Callable[[], object]) 
 
 
 def test_rows_of_a_rival_that_committed_meanwhile_are_kept(
-    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+    table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = orders(("k0000", "p0", 2, "rival"), ("new", "p0", 2, "rival"))
-    after_staging(monkeypatch, lambda: write(spark, table, rows))
-    result = write(spark, table, orders(("new", "p0", 3, "mine"), ("k0002", "p0", 3, "mine")))
+    after_staging(monkeypatch, lambda: write(table, rows))
+    result = write(table, orders(("new", "p0", 3, "mine"), ("k0002", "p0", 3, "mine")))
     assert result.records["updated"] == 2
     expected = [("k0000", "p0", 2, "rival"), ("k0002", "p0", 3, "mine"), ("new", "p0", 3, "mine")]
     assert [row for row in rows_of(table) if row[1] == "p0"] == expected
 
 
 def test_columns_that_a_rival_added_meanwhile_are_not_lost(
-    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+    table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wider = orders(("k0000", "p0", 2, "rival")).append_column("added", pa.array([7]))
-    after_staging(monkeypatch, lambda: write(spark, table, wider))
+    after_staging(monkeypatch, lambda: write(table, wider))
     with pytest.raises(ConflictError, match="schema") as caught:
-        write(spark, table, orders(("k0002", "p0", 3, "mine")))
+        write(table, orders(("k0002", "p0", 3, "mine")))
     assert caught.value.retryable
     found = pyhudi.read_table(table, columns=["id", "added"]).to_pylist()
     assert {"id": "k0000", "added": 7} in found
 
 
 def test_another_attempt_that_landed_meanwhile_is_not_repeated(
-    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+    table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = orders(("new", "p0", 2, "once"))
     seen = []
 
     def land() -> None:
-        seen.append(write(spark, table, rows, "insert", KEYED))
+        seen.append(write(table, rows, "insert", KEYED))
         seen.append(tree(table))
 
     after_staging(monkeypatch, land)
-    again = write(spark, table, rows, "insert", KEYED)
+    again = write(table, rows, "insert", KEYED)
     assert (again.status, again.instant) == ("already_committed", seen[0].instant)
     assert tree(table) == seen[1]
     assert rows_of(table) == tuples(many(range(4), 1, "old"), rows)
 
 
 def test_of_two_that_make_one_table_the_second_is_told(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, rows = tmp_path / "new", many(range(2), 1, "first")
-    after_staging(monkeypatch, lambda: write(spark, table, rows))
+    after_staging(monkeypatch, lambda: write(table, rows))
     with pytest.raises(ConflictError, match="created"):
-        write(spark, table, many(range(2), 1, "second"))
+        write(table, many(range(2), 1, "second"))
     assert rows_of(table) == tuples(rows)

@@ -9,16 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 import pyhudi
 from pyhudi.actions.commit import CommitMetadata
 from pyhudi.errors import OptionError, RecordKeyError, SchemaError
 from pyhudi.schema.arrow import arrow_to_avro
-from tests.support.orders import OPERATION, OPTIONS, SCHEMA, frame, write
+from tests.support.orders import OPTIONS, SCHEMA, write
 from tests.support.tree import data_files, tree
-
-pytestmark = pytest.mark.spark
 
 NARROW = pa.schema([*SCHEMA, ("qty", pa.int32()), pa.field("unit", pa.string(), nullable=False)])
 WIDE = pa.schema([*SCHEMA, ("qty", pa.int64()), ("unit", pa.string())])
@@ -72,9 +69,9 @@ def failed_in_commit(table: Path, instant: str) -> int:
 
 
 @pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> Path:
+def table(tmp_path: Path) -> Path:
     path = tmp_path / "table"
-    write(spark, path, GOOD, "insert", {**OPTIONS, **ASKED})
+    write(path, GOOD, "insert", {**OPTIONS, **ASKED})
     return path
 
 
@@ -94,11 +91,11 @@ COMBINED = {"hoodie.combine.before.insert": "true", SORT_MODE: "GLOBAL_SORT"}
     ],
 )
 def test_failed_records_are_saved_and_the_others_written(
-    spark: SparkSession, table: Path, tmp_path: Path, operation: str, more: dict[str, str]
+    table: Path, tmp_path: Path, operation: str, more: dict[str, str]
 ) -> None:
     folder = tmp_path / "failed"
     options = {**OPTIONS, **ASKED, **report_to(folder), **more}
-    result = write(spark, table, MIXED, operation, options)
+    result = write(table, MIXED, operation, options)
     assert result.records["failed"] == 4
     assert result.failures["saved_to"] == str(folder)
     told = {(each["key"], each["cause"]) for each in result.failures["examples"]}
@@ -115,11 +112,11 @@ def test_failed_records_are_saved_and_the_others_written(
 
 @pytest.mark.parametrize("operation", ["upsert", "bulk_insert"])
 def test_without_a_report_nothing_is_written_and_all_causes_are_named(
-    spark: SparkSession, table: Path, operation: str
+    table: Path, operation: str
 ) -> None:
     before, files = tree(table), data_files(table)
     with pytest.raises(RecordKeyError) as caught:
-        write(spark, table, MIXED, operation, {**OPTIONS, **ASKED})
+        write(table, MIXED, operation, {**OPTIONS, **ASKED})
     for words in ("4 rows", "(2 rows)", "'c'", "'d'", "(none)", *CAUSES.values()):
         assert words in str(caught.value)
     assert data_files(table) == files
@@ -127,73 +124,40 @@ def test_without_a_report_nothing_is_written_and_all_causes_are_named(
         assert tree(table) == before
 
 
-def test_a_value_out_of_range_is_a_schema_error(spark: SparkSession, table: Path) -> None:
+def test_a_value_out_of_range_is_a_schema_error(table: Path) -> None:
     with pytest.raises(SchemaError, match=r"1 row cannot be written.*qty.*'z'"):
-        write(spark, table, lines(("z", "x", 3, 2**31, "kg")), "upsert", {**OPTIONS, **ASKED})
+        write(table, lines(("z", "x", 3, 2**31, "kg")), "upsert", {**OPTIONS, **ASKED})
 
 
-def test_a_batch_of_failures_alone_is_committed_and_saved(
-    spark: SparkSession, table: Path, tmp_path: Path
-) -> None:
+def test_a_batch_of_failures_alone_is_committed_and_saved(table: Path, tmp_path: Path) -> None:
     before = quantities(table)
     rows = lines((None, "x", 3, 1, "kg"))
     for operation in ("upsert", "bulk_insert"):
         folder = tmp_path / operation
-        result = write(spark, table, rows, operation, {**OPTIONS, **ASKED, **report_to(folder)})
+        result = write(table, rows, operation, {**OPTIONS, **ASKED, **report_to(folder)})
         assert (result.status, result.records["failed"]) == ("committed", 1)
         assert [row["record_key"] for row in saved(folder)] == [None]
         assert quantities(table) == before
 
 
-def test_a_delete_reports_rows_without_a_key(
-    spark: SparkSession, table: Path, tmp_path: Path
-) -> None:
+def test_a_delete_reports_rows_without_a_key(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "failed"
     rows = lines(("a", "x", 3, 1, None), (None, "x", 3, 1, None))
-    result = write(spark, table, rows, "delete", {**OPTIONS, **report_to(folder)})
+    result = write(table, rows, "delete", {**OPTIONS, **report_to(folder)})
     assert (result.records["deleted"], result.records["failed"]) == (1, 1)
     assert quantities(table) == {"b": 2}
 
 
-def test_a_report_without_failures_saves_nothing(
-    spark: SparkSession, table: Path, tmp_path: Path
-) -> None:
+def test_a_report_without_failures_saves_nothing(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "failed"
-    result = write(spark, table, GOOD, "upsert", {**OPTIONS, **ASKED, **report_to(folder)})
+    result = write(table, GOOD, "upsert", {**OPTIONS, **ASKED, **report_to(folder)})
     assert result.records["failed"] == 0
     assert result.failures == {}
     assert not folder.exists()
 
 
-def test_failures_are_saved_outside_the_table(spark: SparkSession, table: Path) -> None:
+def test_failures_are_saved_outside_the_table(table: Path) -> None:
     with pytest.raises(OptionError, match="lies in the table"):
-        write(spark, table, GOOD, "upsert", {**OPTIONS, **report_to(table / "failed")})
+        write(table, GOOD, "upsert", {**OPTIONS, **report_to(table / "failed")})
     with pytest.raises(OptionError, match=r"pyhudi\.write\.error\.path"):
-        write(spark, table, GOOD, "upsert", {**OPTIONS, "pyhudi.write.error.policy": "report"})
-
-
-@pytest.mark.parametrize(
-    ("sort_mode", "quantity", "unit"), [("NONE", 7, None), ("GLOBAL_SORT", 2**40, "kg")]
-)
-def test_a_bulk_insert_saves_each_failed_record_once(
-    spark: SparkSession, tmp_path: Path, sort_mode: str, quantity: int, unit: str | None
-) -> None:
-    """Though texts that repeat come encoded, and though ranges are looked for first."""
-    good = [(f"k{number:04}", f"p{number % 3}", 1, number, "kg") for number in range(900)]
-    bad = [(f"k{number:04}", "p1", 1, quantity, unit) for number in range(900, 1000)]
-    source = frame(spark, lines(*good, *bad), tmp_path)
-    folder = tmp_path / "failed"
-    options = {
-        **OPTIONS,
-        **ASKED,
-        **report_to(folder),
-        OPERATION: "bulk_insert",
-        SORT_MODE: sort_mode,
-        "hoodie.bulkinsert.shuffle.parallelism": "3",
-    }
-    result = pyhudi.spark.write(source, tmp_path / "table", options=options)
-    assert (result.records["inserted"], result.records["failed"]) == (900, 100)
-    assert sorted(row["record_key"] for row in saved(folder)) == [
-        f"k{n:04}" for n in range(900, 1000)
-    ]
-    assert quantities(tmp_path / "table") == {key: count for key, _, _, count, _ in good}
+        write(table, GOOD, "upsert", {**OPTIONS, "pyhudi.write.error.policy": "report"})

@@ -9,14 +9,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import SparkSession
 
 import pyhudi
 from pyhudi.schema.metafields import META_FIELDS, RECORD_KEY
 from tests.support.golden import golden_copy
 from tests.support.orders import write
-
-pytestmark = pytest.mark.spark
 
 _WRITE, _TIME = "hoodie.datasource.write.", "hoodie.keygen.timebased."
 
@@ -54,33 +51,29 @@ def rows_of(table: Path, shown: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_rows_of_hudis_tables_are_replaced_and_deleted(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
+def test_rows_of_hudis_tables_are_replaced_and_deleted(tmp_path: Path, name: str) -> None:
     options, shown = TABLES[name]
     table = golden_copy(name, tmp_path)
     before = rows_of(table, shown)
     later = pc.add(before["ts"], pa.scalar(10_000, pa.int64()))
     changed = before.set_column(before.column_names.index("ts"), "ts", later).slice(0, 5)
-    result = write(spark, table, changed, "upsert", options)
+    result = write(table, changed, "upsert", options)
     assert result.records["updated"] == 5
     after = rows_of(table, shown)
     assert after.num_rows == before.num_rows
     assert pc.sum(after["ts"]).as_py() == pc.sum(before["ts"]).as_py() + 50_000
 
-    result = write(spark, table, changed.slice(0, 2), "delete", options)
+    result = write(table, changed.slice(0, 2), "delete", options)
     assert result.records["deleted"] == 2
     assert rows_of(table, shown).num_rows == before.num_rows - 2
 
 
-def test_a_table_without_record_key_takes_rows_and_numbers_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_table_without_record_key_takes_rows_and_numbers_them(tmp_path: Path) -> None:
     table = golden_copy("v6_cow_auto_keys", tmp_path)
     before = pyhudi.read_table(table)
     rows = before.drop_columns(list(META_FIELDS)).slice(0, 6)
     ours = [
-        write(spark, table, rows, operation, options).instant
+        write(table, rows, operation, options).instant
         for operation, options in (
             ("insert", {}),
             ("bulk_insert", {"hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"}),

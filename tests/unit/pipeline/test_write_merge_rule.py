@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from pyhudi.errors import OptionError, RequestError, TableMismatchError
 from pyhudi.table.table import open_table
 from tests.support.orders import OPTIONS, Row, orders, rows_of, write
 from tests.support.tree import tree
-
-pytestmark = pytest.mark.spark
 
 PARTIAL = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
 PAYLOAD = "hoodie.datasource.write.payload.class"
@@ -37,21 +34,19 @@ def properties_of(table: Path) -> Mapping[str, str]:
     return open_table(str(table)).config.raw
 
 
-def test_a_table_remembers_that_it_is_updated_partially(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_table_remembers_that_it_is_updated_partially(tmp_path: Path) -> None:
     table = tmp_path / "table"
-    write(spark, table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", partial())
+    write(table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", partial())
     assert properties_of(table)["hoodie.compaction.payload.class"] == PARTIAL
     gap = orders(("a", "p", 7, None), ("b", "p", 3, "late"))  # type: ignore[arg-type]
-    result = write(spark, table, gap, "upsert")
+    result = write(table, gap, "upsert")
     assert rows_of(table) == [("a", "p", 7, "old"), ("b", "p", 5, "old")]
     assert result.records["updated"] == 2
 
     before = tree(table)
     other = {**OPTIONS, PAYLOAD: PARTIAL.replace("PartialUpdate", "EventTime")}
     with pytest.raises(TableMismatchError, match="payload class"):
-        write(spark, table, gap, "upsert", other)
+        write(table, gap, "upsert", other)
     assert tree(table) == before
 
 
@@ -59,25 +54,21 @@ def partial() -> dict[str, str]:
     return {**OPTIONS, PAYLOAD: PARTIAL}
 
 
-def test_rows_that_cannot_be_compared_leave_the_rows_as_they_were(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_that_cannot_be_compared_leave_the_rows_as_they_were(tmp_path: Path) -> None:
     table = tmp_path / "table"
-    write(spark, table, orders(("a", "p", 5, "old")), "insert", partial())
+    write(table, orders(("a", "p", 5, "old")), "insert", partial())
     twice: list[Row] = [("b", "p", 1, "x"), ("b", "p", None, "y")]  # type: ignore[list-item]
     with pytest.raises(RequestError, match="no value in the ordering column"):
-        write(spark, table, orders(*twice), "upsert")
+        write(table, orders(*twice), "upsert")
     assert rows_of(table) == [("a", "p", 5, "old")]
 
 
-def test_a_merger_in_python_is_run_when_table_and_request_name_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_merger_in_python_is_run_when_table_and_request_name_it(tmp_path: Path) -> None:
     table = tmp_path / "table"
     named = {**OPTIONS, MERGER: f"{__name__}:Joining"}
     first = orders(("a", "p", 1, "1"), ("a", "p", 0, "2"), ("b", "p", 1, "1"))
-    write(spark, table, first, "upsert", named)
-    write(spark, table, orders(("a", "p", 1, "3"), ("b", "p", 1, "gone")), "upsert", named)
+    write(table, first, "upsert", named)
+    write(table, orders(("a", "p", 1, "3"), ("b", "p", 1, "gone")), "upsert", named)
     assert rows_of(table) == [("a", "p", 1, "1+2+3")]
     assert properties_of(table)[MERGER] == f"{__name__}:Joining"
 
@@ -88,22 +79,25 @@ def test_a_merger_in_python_is_run_when_table_and_request_name_it(
     }
     for kind, options in refusals.items():
         with pytest.raises(kind, match="Joining"):
-            write(spark, table, first, "upsert", options)
+            write(table, first, "upsert", options)
     assert tree(table) == before
-    write(spark, table, orders(("a", "p", 1, "")), "delete")
+    write(table, orders(("a", "p", 1, "")), "delete")
     assert rows_of(table) == []
 
 
-def test_a_table_remembers_its_delete_marker(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_remembers_its_delete_marker(tmp_path: Path) -> None:
     table = tmp_path / "table"
     marked = {
         **OPTIONS,
         "hoodie.payload.delete.field": "value",
         "hoodie.payload.delete.marker": "gone",
     }
-    write(spark, table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", marked)
+    write(table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", marked)
     kept = properties_of(table)
     assert kept["hoodie.record.merge.property.hoodie.payload.delete.field"] == "value"
     assert kept["hoodie.record.merge.property.hoodie.payload.delete.marker"] == "gone"
-    write(spark, table, orders(("a", "p", 5, "gone"), ("b", "p", 4, "gone")), "upsert")
+    write(table, orders(("a", "p", 5, "gone"), ("b", "p", 4, "gone")), "upsert")
     assert rows_of(table) == [("b", "p", 5, "old")]
+    other = {**marked, "hoodie.payload.delete.marker": "other"}
+    with pytest.raises(TableMismatchError, match="delete marker"):
+        write(table, orders(("a", "p", 6, "")), "upsert", other)

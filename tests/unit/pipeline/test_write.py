@@ -1,23 +1,28 @@
-"""What each operation makes of the rows of a table, written through Spark."""
+"""What each operation makes of the rows of a table."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import json
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyarrow import orc
 
 import pyhudi
+from pyhudi.errors import RecordKeyError
 from pyhudi.jobs import JobResult
 from tests.support.orders import (
     OPTIONS,
+    SCHEMA,
     SMALL_FILES,
     WITHOUT_ORDERING,
     commit_of,
     many,
+    marked,
     orders,
     rows_of,
     stats_of,
@@ -26,14 +31,24 @@ from tests.support.orders import (
 )
 from tests.support.tree import data_files, tree
 
-pytestmark = pytest.mark.spark
-
 FILE_OF = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
+
+
+FIRST = many(range(9), 1, "old", parts=3)
+NOTHING = orders()
+DROPS = {"hoodie.datasource.write.insert.drop.duplicates": "true"}
+COMBINED = {**OPTIONS, "hoodie.combine.before.insert": "true"}
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     return tmp_path / "table"
+
+
+@pytest.fixture
+def written(table: Path) -> Path:
+    write(table, FIRST, "insert")
+    return table
 
 
 def group_of(table: Path) -> dict[str, str]:
@@ -70,10 +85,10 @@ def assert_meta_columns_are_hudis(table: Path, task_count: int = 8) -> None:
         assert (table / row["_hoodie_partition_path"] / row["_hoodie_file_name"]).exists()
 
 
-def test_upsert_keeps_updates_in_their_file_group(spark: SparkSession, table: Path) -> None:
-    first = write(spark, table, many(range(20), 1, "old"), "insert")
+def test_upsert_keeps_updates_in_their_file_group(table: Path) -> None:
+    first = write(table, many(range(20), 1, "old"), "insert")
     groups = group_of(table)
-    second = write(spark, table, many(range(15, 25), 2, "new"))
+    second = write(table, many(range(15, 25), 2, "new"))
     assert (first.records["inserted"], second.records["inserted"]) == (20, 5)
     assert (second.records["updated"], second.files["rewritten"]) == (5, 2)
     after = group_of(table)
@@ -92,12 +107,10 @@ def test_upsert_keeps_updates_in_their_file_group(spark: SparkSession, table: Pa
     assert (times.count(first.instant), times.count(second.instant)) == (15, 10)
 
 
-def test_inserts_fill_the_smallest_files_and_then_open_new_ones(
-    spark: SparkSession, table: Path
-) -> None:
-    write(spark, table, many(range(40), 1, "a" * 500, parts=1), "insert", WITHOUT_ORDERING)
+def test_inserts_fill_the_smallest_files_and_then_open_new_ones(table: Path) -> None:
+    write(table, many(range(40), 1, "a" * 500, parts=1), "insert", WITHOUT_ORDERING)
     separate = {**WITHOUT_ORDERING, "hoodie.parquet.small.file.limit": "0"}
-    write(spark, table, many(range(40, 44), 1, "b", parts=1), "insert", separate)
+    write(table, many(range(40, 44), 1, "b", parts=1), "insert", separate)
     sizes = {name: (table / name).stat().st_size for name in data_files(table)}
     assert len(sizes) == 2, "a limit of 0 lets no file take inserts"
     small, large = sorted(sizes, key=lambda name: sizes[name])
@@ -106,7 +119,7 @@ def test_inserts_fill_the_smallest_files_and_then_open_new_ones(
         "hoodie.parquet.max.file.size": str(sizes[small] + 10 * 1024),
         "hoodie.parquet.small.file.limit": str(sizes[large]),
     }
-    result = write(spark, table, many(range(44, 84), 2, "c", parts=1), "upsert", room)
+    result = write(table, many(range(44, 84), 2, "c", parts=1), "upsert", room)
     assert result.files["rewritten"] == 1
     assert result.files["created"] >= 1
     groups = Counter(group_of(table).values())
@@ -117,133 +130,105 @@ def test_inserts_fill_the_smallest_files_and_then_open_new_ones(
     assert_stats_are_true(table, result)
 
 
-def test_the_highest_ordering_value_wins_and_of_equal_ones_the_later(
-    spark: SparkSession, table: Path
-) -> None:
-    write(spark, table, orders(("a", "x", 5, "0"), ("b", "x", 5, "0"), ("c", "x", 5, "0")))
+def test_the_highest_ordering_value_wins_and_of_equal_ones_the_later(table: Path) -> None:
+    write(table, orders(("a", "x", 5, "0"), ("b", "x", 5, "0"), ("c", "x", 5, "0")))
     batch = orders(
         *(("a", "x", 4, "late"), ("b", "x", 5, "tie")),
         *(("c", "x", 9, "first"), ("c", "x", 9, "last of a tie"), ("c", "x", 7, "lower")),
         *(("d", "y", 1, "lower"), ("d", "y", 2, "higher"), ("d", "y", 1, "lower")),
     )
-    result = write(spark, table, batch)
+    result = write(table, batch)
     expected = [("a", "x", 5, "0"), ("b", "x", 5, "tie")]
     expected += [("c", "x", 9, "last of a tie"), ("d", "y", 2, "higher")]
     assert rows_of(table) == expected
     assert (result.records["updated"], result.records["inserted"]) == (2, 1)
 
 
-def test_without_an_ordering_column_the_last_written_row_wins(
-    spark: SparkSession, table: Path
-) -> None:
+def test_without_an_ordering_column_the_last_written_row_wins(table: Path) -> None:
     for batch in (
         orders(("a", "x", 5, "0"), ("b", "x", 5, "0")),
         orders(("a", "x", 4, "first"), ("a", "x", 9, "second"), ("a", "x", 3, "third")),
     ):
-        write(spark, table, batch, "upsert", WITHOUT_ORDERING)
+        write(table, batch, "upsert", WITHOUT_ORDERING)
     assert rows_of(table) == [("a", "x", 3, "third"), ("b", "x", 5, "0")]
 
 
-def test_delete_takes_the_keys_that_are_there(spark: SparkSession, table: Path) -> None:
-    write(spark, table, many(range(12), 5, "old"), "insert")
+def test_delete_takes_the_keys_that_are_there(table: Path) -> None:
+    write(table, many(range(12), 5, "old"), "insert")
     keys = many([0, 1, 2, 3, 99], 1, "unused").select(["id", "part"])
-    result = write(spark, table, keys, "delete")
+    result = write(table, keys, "delete")
     assert result.records == {"inserted": 0, "updated": 0, "deleted": 4, "failed": 0}
     assert rows_of(table) == tuples(many(range(4, 12), 5, "old"))
     assert_stats_are_true(table, result)
     before = tree(table)
-    nothing = write(spark, table, keys, "delete")
+    nothing = write(table, keys, "delete")
     assert (nothing.status, nothing.instant) == ("nothing_to_do", None)
+    # Known keys in a partition that has none of them.
+    assert write(table, many([5], 1, "", parts=1), "delete").status == "nothing_to_do"
+    assert write(table, orders(("k0005", "p9", 1, "")), "delete").status == "nothing_to_do"
     assert tree(table) == before
     # A key deleted in full leaves a table that can be written again.
-    write(spark, table, many(range(4, 12), 1, "").select(["id", "part"]), "delete")
+    write(table, many(range(4, 12), 1, "").select(["id", "part"]), "delete")
     assert rows_of(table) == []
-    write(spark, table, many(range(3), 1, "again"))
+    write(table, many(range(3), 1, "again"))
     assert rows_of(table) == tuples(many(range(3), 1, "again"))
 
 
-def test_rows_marked_deleted_take_their_stored_ones_along(spark: SparkSession, table: Path) -> None:
-    def marked(rows: pa.Table, flags: list[bool | None]) -> pa.Table:
-        return rows.append_column("_hoodie_is_deleted", pa.array(flags, pa.bool_()))
-
+def test_rows_marked_deleted_take_their_stored_ones_along(table: Path) -> None:
     rows = orders(("a", "x", 5, "0"), ("b", "x", 5, "0"), ("c", "x", 5, "0"))
-    write(spark, table, marked(rows, [False, None, False]))
+    write(table, marked(rows, False, None, False))
     batch = orders(
         *(("a", "x", 6, "gone"), ("b", "x", 4, "too late"), ("c", "x", 5, "kept")),
         *(("new", "x", 1, "never there"), ("other", "y", 1, "never there")),
     )
-    result = write(spark, table, marked(batch, [True, True, None, True, True]))
+    result = write(table, marked(batch, True, True, None, True, True))
     assert rows_of(table) == [("b", "x", 5, "0"), ("c", "x", 5, "kept")]
     # As Hudi counts: a delete of a key that is nowhere, among rows that are rewritten, is one too.
     assert result.records == {"inserted": 0, "updated": 1, "deleted": 2, "failed": 0}
 
 
-def test_a_key_in_two_file_groups_is_updated_in_both(spark: SparkSession, table: Path) -> None:
+def test_a_key_in_two_file_groups_is_updated_in_both(table: Path) -> None:
     separate = {**OPTIONS, "hoodie.parquet.small.file.limit": "0"}
     for _ in range(2):
-        write(spark, table, orders(("a", "x", 1, "old"), ("b", "x", 1, "old")), "insert", separate)
+        write(table, orders(("a", "x", 1, "old"), ("b", "x", 1, "old")), "insert", separate)
     assert len(data_files(table)) == 2
     # As many rows as hits, so that a count of hits alone would leave nothing for the new row.
     batch = orders(("a", "x", 2, "new"), ("fresh", "x", 2, "new"))
-    result = write(spark, table, batch)
+    result = write(table, batch)
     kept = [("b", "x", 1, "old")] * 2
     assert rows_of(table) == [("a", "x", 2, "new")] * 2 + kept + [("fresh", "x", 2, "new")]
     assert (result.records["updated"], result.records["inserted"]) == (2, 1)
-    deleted = write(spark, table, batch.select(["id", "part"]), "delete")
+    deleted = write(table, batch.select(["id", "part"]), "delete")
     assert deleted.records["deleted"] == 3
     assert rows_of(table) == kept
 
 
-def test_insert_keeps_rows_of_keys_that_are_there_unless_told_otherwise(
-    spark: SparkSession, table: Path
-) -> None:
-    write(spark, table, orders(("a", "x", 5, "0"), ("a", "x", 5, "1")), "insert")
-    write(spark, table, orders(("a", "x", 4, "2")), "insert")
+def test_insert_keeps_rows_of_keys_that_are_there_unless_told_otherwise(table: Path) -> None:
+    write(table, orders(("a", "x", 5, "0"), ("a", "x", 5, "1")), "insert")
+    write(table, orders(("a", "x", 4, "2")), "insert")
     assert [row[3] for row in rows_of(table)] == ["2", "0", "1"]
-    combining = {**OPTIONS, "hoodie.combine.before.insert": "true"}
-    write(spark, table, orders(("b", "x", 4, "2"), ("b", "x", 3, "3")), "insert", combining)
+    write(table, orders(("b", "x", 4, "2"), ("b", "x", 3, "3")), "insert", COMBINED)
     assert rows_of(table)[-1] == ("b", "x", 4, "2")
     assert len(rows_of(table)) == 4
-    refusing = {**combining, "hoodie.merge.allow.duplicate.on.inserts": "false"}
-    write(spark, table, orders(("b", "x", 9, "once")), "insert", refusing)
+    refusing = {**COMBINED, "hoodie.merge.allow.duplicate.on.inserts": "false"}
+    write(table, orders(("b", "x", 9, "once")), "insert", refusing)
     assert rows_of(table)[-1] == ("b", "x", 9, "once")
     assert len(rows_of(table)) == 4
 
 
 @pytest.mark.parametrize("mode", ["NONE", "GLOBAL_SORT", "PARTITION_SORT"])
-def test_bulk_insert_writes_new_files_in_the_order_asked_for(
-    spark: SparkSession, table: Path, mode: str
-) -> None:
+def test_bulk_insert_writes_new_files_in_the_order_asked_for(table: Path, mode: str) -> None:
     rows = many([*range(1, 40, 2), *range(0, 40, 2)], 1, "v", parts=3)
     options = {**OPTIONS, "hoodie.bulkinsert.sort.mode": mode}
-    write(spark, table, rows, "bulk_insert", options)
-    result = write(spark, table, many([0, 1], 2, "twice", parts=3), "bulk_insert", options)
+    write(table, rows, "bulk_insert", options)
+    result = write(table, many([0, 1], 2, "twice", parts=3), "bulk_insert", options)
     assert result.files == {"created": 2, "rewritten": 0, "appended": 0, "replaced": 0}
     assert rows_of(table) == tuples(rows, many([0, 1], 2, "twice", parts=3))
     assert_stats_are_true(table, result)
     by_file = [pq.read_table(table / name).column("id").to_pylist() for name in data_files(table)]
     is_sorted = [keys == sorted(keys) for keys in by_file]
     assert all(is_sorted) is (mode != "NONE")
-    said = commit_of(table, result.instant)["operationType"]
-    assert said == "BULK_INSERT"
-
-
-def test_global_sort_gives_files_of_one_range_of_keys(spark: SparkSession, table: Path) -> None:
-    options = {
-        **OPTIONS,
-        "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT",
-        "hoodie.bulkinsert.shuffle.parallelism": "3",
-    }
-    rows = many([*range(1, 60, 2), *range(0, 60, 2)], 1, "v")
-    write(spark, table, rows, "bulk_insert", options)
-    ranges: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for name in data_files(table):
-        keys = pq.read_table(table / name).column("id").to_pylist()
-        ranges[name.split("/")[0]].append((keys[0], keys[-1]))
-    assert sum(map(len, ranges.values())) > 2, "one file a partition says nothing of ranges"
-    for found in ranges.values():
-        edges = [edge for bounds in sorted(found) for edge in bounds]
-        assert edges == sorted(edges)
+    assert commit_of(table, result.instant)["operationType"] == "BULK_INSERT"
 
 
 LAYOUTS = {
@@ -260,9 +245,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_rows_lie_in_the_folders_of_their_partition(
-    spark: SparkSession, table: Path, layout: str
-) -> None:
+def test_rows_lie_in_the_folders_of_their_partition(table: Path, layout: str) -> None:
     fields, style, folders = LAYOUTS[layout]
     options = {
         **WITHOUT_ORDERING,
@@ -272,27 +255,23 @@ def test_rows_lie_in_the_folders_of_their_partition(
     rows = orders(("1", "a/b", 1, "old"), ("2", "c d", 1, "old"))
     if layout == "several":
         rows = pa.concat_tables([rows, orders(("3", None, 1, "old"))])
-    write(spark, table, rows, "upsert", options)
-    result = write(spark, table, orders(("1", "a/b", 1, "new")), "upsert", {**SMALL_FILES})
+    write(table, rows, "upsert", options)
+    result = write(table, orders(("1", "a/b", 1, "new")), "upsert", {**SMALL_FILES})
     assert (result.records["updated"], result.records["inserted"]) == (1, 0)
     found = pyhudi.read_table(table)
     assert set(found.column("_hoodie_partition_path").to_pylist()) == folders
     assert {str(Path(name).parent) for name in data_files(table)} == {f or "." for f in folders}
-    assert ("1", "a/b", 1, "new") in rows_of_any(found)
+    assert ("1", "a/b", 1, "new") in tuples(found.select(SCHEMA.names))
     assert found.num_rows == rows.num_rows
 
 
-def rows_of_any(found: pa.Table) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in found.select(["id", "part", "ts", "value"]).to_pylist()]
-
-
-def test_a_commit_that_carries_the_key_is_not_made_twice(spark: SparkSession, table: Path) -> None:
+def test_a_commit_that_carries_the_key_is_not_made_twice(table: Path) -> None:
     options = {**OPTIONS, "pyhudi.idempotency.key": "run-7"}
     rows = many(range(5), 1, "v")
-    first = write(spark, table, rows, "insert", options)
-    write(spark, table, many(range(5, 7), 1, "w"), "insert")
+    first = write(table, rows, "insert", options)
+    write(table, many(range(5, 7), 1, "w"), "insert")
     before = tree(table)
-    again = write(spark, table, rows, "insert", options)
+    again = write(table, rows, "insert", options)
     assert (first.status, again.status) == ("committed", "already_committed")
     assert again.instant == first.instant
     assert again.records == first.records
@@ -301,14 +280,96 @@ def test_a_commit_that_carries_the_key_is_not_made_twice(spark: SparkSession, ta
     assert said["pyhudi.idempotency.key"] == "run-7"
 
 
-def test_rows_keep_their_order_of_arrival_however_many_pieces_they_make(
-    spark: SparkSession, table: Path
-) -> None:
+def test_rows_keep_their_order_of_arrival_however_many_pieces_they_make(table: Path) -> None:
     count, filler = 20_000, "x" * 300
-    rows = [(f"k{n:05d}", "p", 1, f"{turn}{filler}") for turn in "123" for n in range(count)]
-    write(spark, table, orders(*rows))
-    batch = orders(*rows[: count // 2], *((key, part, ts, "last") for key, part, ts, _ in rows))
-    result = write(spark, table, batch)
+    keys = [f"k{n:05d}" for n in range(count)]
+    turns = [orders(*((key, "p", 1, f"{turn}{filler}") for key in keys)) for turn in "123"]
+    write(table, turns[0], "upsert", OPTIONS, *turns[1:])
+    assert pc.all(pc.starts_with(pyhudi.read_table(table)["value"], "3")).as_py()
+    last = orders(*((key, "p", 1, "last") for key in keys))
+    result = write(table, turns[0].slice(0, count // 2), "upsert", OPTIONS, *turns[1:], last)
     assert (result.records["updated"], result.records["inserted"]) == (count, 0)
     found = pyhudi.read_table(table, columns=["value"]).column(0)
     assert Counter(found.to_pylist()) == {"last": count}
+
+
+@pytest.mark.parametrize("sort_mode", ["GLOBAL_SORT", "PARTITION_SORT"])
+def test_a_sorted_bulk_insert_can_combine(table: Path, sort_mode: str) -> None:
+    batch = orders(
+        *(("b", "x", ts, f"{ts}") for ts in (2, 4, 3)),
+        *(("a", "x", 1, "tie"), ("a", "x", 1, "last of a tie"), ("b", "y", 1, "elsewhere")),
+    )
+    options = {**COMBINED, "hoodie.bulkinsert.sort.mode": sort_mode}
+    result = write(table, batch, "bulk_insert", options)
+    wanted = [("a", "x", 1, "last of a tie"), ("b", "x", 4, "4"), ("b", "y", 1, "elsewhere")]
+    assert rows_of(table) == wanted
+    assert result.records["inserted"] == 3
+
+
+@pytest.mark.parametrize("operation", ["insert", "upsert", "bulk_insert"])
+def test_rows_whose_key_is_known_are_left_out(operation: str, written: Path) -> None:
+    batch = orders(("k0000", "p0", 9, "x"), ("k0000", "p1", 9, "x"), ("n", "p0", 8, "x"))
+    twice = orders(*tuples(batch), ("n", "p0", 9, "higher"))
+    write(written, twice, operation, {**OPTIONS, **DROPS})
+    fresh = [("k0000", "p1", 9, "x"), ("n", "p0", 9, "higher")]
+    assert rows_of(written) == sorted([*tuples(FIRST), *fresh])
+    assert write(written, batch, operation, {**OPTIONS, **DROPS}).status == "nothing_to_do"
+
+
+def test_an_insert_of_known_keys_can_fail(written: Path) -> None:
+    options = {**OPTIONS, "hoodie.datasource.insert.dup.policy": "fail"}
+    with pytest.raises(RecordKeyError, match="1 rows have keys that the table has already"):
+        write(written, orders(("k0000", "p0", 2, ""), ("new", "p0", 2, "")), "insert", options)
+    assert rows_of(written) == tuples(FIRST)
+    assert not list((written / ".hoodie").glob("*.rollback"))
+    write(written, orders(("n", "p0", 1, "x")), "insert", options)
+    assert len(rows_of(written)) == 10
+
+
+def test_an_empty_commit_is_made_when_asked_for(written: Path) -> None:
+    assert write(written, NOTHING).status == "nothing_to_do"
+    options = {**OPTIONS, "hoodie.allow.empty.commit": "true"}
+    for operation in ("upsert", "insert", "bulk_insert", "delete", "insert_overwrite"):
+        result = write(written, NOTHING, operation, options)
+        assert result.status == "committed", operation
+    assert rows_of(written) == tuples(FIRST)
+    assert pyhudi.open_table(str(written)).schema().names[5:] == SCHEMA.names
+
+
+def test_a_table_of_orc_files_lives_through_every_operation(table: Path) -> None:
+    orc_options = {**OPTIONS, "hoodie.table.base.file.format": "ORC"}
+    write(table, many(range(40), 1, "old"), "bulk_insert", orc_options)
+    first = write(table, many(range(40, 50), 1, "old"), "insert", orc_options)
+    # What the table knows of itself need not be said again.
+    second = write(table, many(range(30, 60), 2, "new"))
+    assert second.records == {"inserted": 10, "updated": 20, "deleted": 0, "failed": 0}
+    third = write(table, many(range(5), 3, "gone"), "delete")
+    assert third.records["deleted"] == 5
+
+    assert rows_of(table) == tuples(many(range(5, 30), 1, "old"), many(range(30, 60), 2, "new"))
+    assert pyhudi.open_table(table).config.base_file_format == "ORC"
+    names = data_files(table)
+    assert names
+    assert all(name.endswith(".orc") for name in names)
+    metadata = orc.ORCFile(table / names[0]).metadata
+    assert b"orc.avro.schema" in metadata
+    assert b"org.apache.hudi.bloomfilter" in metadata
+
+    assert len(rows_of(table, as_of=first.instant)) == 50
+    found = rows_of(table, query_type="incremental", begin=first.instant)
+    assert {row[3] for row in found} == {"new"}
+
+
+def test_the_commit_and_the_result_tell_what_each_stage_took(table: Path) -> None:
+    """Rows and bytes of every stage, and the tasks' time of merging."""
+    write(table, many(range(6), 1, "new"))
+    result = write(table, many(range(3, 9), 2, "newer"))
+    assert set(result.stages) == {"key", "lookup", "write", "commit"}
+    assert result.stages["key"]["rows"] == 6
+    assert result.stages["lookup"]["rows"] == 3
+    assert result.stages["write"]["rows"] == 9
+    assert result.stages["write"]["bytes"] == result.bytes_written
+    assert result.stages["write"]["merge_task_seconds"] > 0
+    recorded = json.loads(commit_of(table, result.instant)["extraMetadata"]["pyhudi.metrics"])
+    assert set(recorded) == {"key", "lookup", "write"}
+    assert recorded["write"] == result.stages["write"]

@@ -1,0 +1,175 @@
+"""What Spark leaves of a table is what this process leaves of it: rows, commits and results."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import pyhudi
+import pyhudi.spark
+from pyhudi.jobs import JobResult
+from pyhudi.pipeline.batch import matches
+from pyhudi.schema.metafields import META_FIELDS
+from tests.support import orders as here
+from tests.support.golden import golden_copy
+from tests.support.orders import LOGGED, OPERATION, OPTIONS, commit_of, many, marked, orders
+from tests.support.spark_orders import frame
+
+pytestmark = pytest.mark.spark
+
+FIRST = many(range(9), 3, "old", parts=3)
+LATER = many([3, 4], 4, "later", parts=3)
+# Newer and older rows, and ties, of known and of new keys, in their own partitions and in others.
+BATCH = (
+    orders(
+        *(("k0000", "p0", 9, "newer"), ("k0001", "p1", 1, "older"), ("k0003", "p0", 4, "tie")),
+        *(("n1", "p0", 1, "first"), ("n2", "p9", 1, "lower"), ("k0002", "p1", 9, "moved")),
+    ),
+    orders(
+        *(("n1", "p3", 2, "last"), ("n2", "p9", 1, "tie"), ("k0005", "p0", 1, "older elsewhere")),
+        *(("k0003", "p0", 4, "last tie"), ("k0004", "p2", 9, ""), ("k0004", "p3", 9, "")),
+    ),
+)
+SORT = "hoodie.bulkinsert.sort.mode"
+COMBINED = {"hoodie.combine.before.insert": "true"}
+INDEX = "hoodie.index.type"
+BUCKETS = {INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
+MERGER = {"pyhudi.merge.custom.merger": f"{__name__}:Joining"}
+# What differs from run to run, and what follows from the length of names.
+OWN = {"fileId", "path", "baseFile", "logFiles", "logVersion", "logOffset"}
+OWN |= {"totalWriteBytes", "fileSizeInBytes", "runtimeStats"}
+
+
+class Joining:
+    """A merger that strings the values of a record together."""
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
+        both = zip(older["value"].to_pylist(), newer["value"].to_pylist(), strict=True)
+        joined = pa.array([f"{left}+{right}" for left, right in both])
+        return newer.set_column(newer.schema.get_field_index("value"), "value", joined)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation with its options, those of the table, and how many positions fit in memory."""
+
+    operation: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    made_with: Mapping[str, str] = field(default_factory=dict)
+    most_rows_at_hand: int = matches.MOST_ROWS_AT_HAND
+
+
+CASES = {
+    **{
+        name: Case(name)
+        for name in (
+            *("upsert", "insert", "bulk_insert", "delete"),
+            *("insert_overwrite", "insert_overwrite_table", "delete_partition"),
+        )
+    },
+    **{name: Case("upsert", {INDEX: name}) for name in ("BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM")},
+    "BUCKET": Case("upsert", BUCKETS, BUCKETS),
+    "positions stay spread": Case("upsert", {INDEX: "GLOBAL_SIMPLE"}, most_rows_at_hand=0),
+    "sorted": Case("bulk_insert", {SORT: "GLOBAL_SORT", **COMBINED}),
+    "sorted within tasks": Case("bulk_insert", {SORT: "PARTITION_SORT"}),
+    "a merger in Python": Case("upsert", MERGER, MERGER),
+}
+
+
+def stated(found: Any) -> Any:
+    """What a commit says, but for ids, times, sizes and what stages took."""
+    if isinstance(found, dict):
+        return {
+            key: stated(value)
+            for key, value in found.items()
+            if key not in OWN and "Time" not in key and key != "pyhudi.metrics"
+        }
+    return sorted(map(stated, found), key=repr) if isinstance(found, list) else found
+
+
+def left_by(table: Path, result: JobResult, merger: str | None = None) -> tuple[object, ...]:
+    """Rows, where they lie, what the commit says and what the job answers."""
+    names = ["_hoodie_partition_path", *pyhudi.open_table(table).schema().names[len(META_FIELDS) :]]
+    rows = pyhudi.read_table(table, columns=names, custom_merger=merger).to_pylist()
+    commit = stated(commit_of(table, result.instant))
+    commit.pop("partitionToReplaceFileIds", None)
+    answer = (result.status, result.operation, result.records, result.files, result.partitions)
+    return sorted(rows, key=repr), commit, answer, set(result.stages)
+
+
+@pytest.mark.parametrize("options", [OPTIONS, LOGGED], ids=["copy on write", "merge on read"])
+@pytest.mark.parametrize("name", CASES)
+def test_an_operation_leaves_the_same_table_on_both(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    options: Mapping[str, str],
+) -> None:
+    case = CASES[name]
+    first = tmp_path / "first"
+    here.write(first, FIRST, "insert", {**options, **case.made_with})
+    here.write(first, LATER, "upsert", {**options, **case.made_with})
+    one, other = (Path(shutil.copytree(first, tmp_path / name / "t")) for name in "ab")
+    monkeypatch.setattr(matches, "MOST_ROWS_AT_HAND", case.most_rows_at_hand)
+    asked = {**options, **case.options}
+    done = here.write(one, BATCH[0], case.operation, asked, BATCH[1])
+    rows = frame(spark, BATCH[0], tmp_path).union(frame(spark, BATCH[1], tmp_path))
+    on_spark = pyhudi.spark.write(rows, other, options={**asked, OPERATION: case.operation})
+    merger = case.made_with.get("pyhudi.merge.custom.merger")
+    assert left_by(other, on_spark, merger) == left_by(one, done, merger)
+    assert done.status == "committed"
+
+
+@pytest.mark.parametrize("kind", ["compaction", "log_compaction"])
+def test_a_compaction_leaves_the_same_table_on_both(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    due = {
+        "hoodie.compact.inline.max.delta.commits": "1",
+        "hoodie.log.compaction.blocks.threshold": "2",
+    }
+    left = []
+    for folder, compact in (
+        (tmp_path / "a", here.compact),
+        (tmp_path / "b", partial(pyhudi.spark.compact, spark)),
+    ):
+        table = golden_copy("v6_mor_logs_avro", folder)
+        planned = compact(table, mode="schedule", kind=kind, options=due)
+        assert planned.status == "scheduled"
+        done = compact(table, mode="execute", kind=kind, options=due)
+        assert compact(table, mode="execute", kind=kind).status == "nothing_to_do"
+        left.append(left_by(table, done))
+    assert left[0] == left[1]
+
+
+def test_rows_marked_deleted_and_failed_ones_are_the_same_on_both(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    keys = pa.array(["k0000", None, "k0001", "new"])
+    rows = orders(*((f"{n}", "p0", 9, "") for n in range(4))).set_column(0, "id", keys)
+    rows = marked(rows, True, True, None, True)
+    report = {"pyhudi.write.error.policy": "report"}
+    first, left = tmp_path / "first", []
+    here.write(first, marked(FIRST, *[None] * 9))
+    for name in ("here", "spark"):
+        table, failed = tmp_path / name / "t", tmp_path / name / "failed"
+        shutil.copytree(first, table)
+        options = {**OPTIONS, **report, "pyhudi.write.error.path": str(failed)}
+        if name == "here":
+            done = here.write(table, rows, "upsert", options)
+        else:
+            done = pyhudi.spark.write(frame(spark, rows, tmp_path), table, options=options)
+        saved = pq.read_table(failed).drop_columns(["instant"]).to_pylist()
+        left.append((saved, done.failures["examples"], left_by(table, done)))
+    assert left[0] == left[1]
+    assert len(left[0][0]) == 1
