@@ -46,7 +46,6 @@ FOR_OTHERS = {
         "Airflow's contract of a trigger"
     ),
     "pyhudi/basefile/orc/file.py:_HeldOutput.closed": "Arrow asks a Python file for it",
-    "pyhudi/config/versions.py:TableVersion.commit_encoding": "what a version implies, told apart",
     "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
     "pyhudi/flags.py:_Parser.error": "argparse calls it",
     "pyhudi/spark/shuffle_keys.py:spark_hash_int": "the hash that shuffle_keys is the inverse of",

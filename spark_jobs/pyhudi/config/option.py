@@ -199,6 +199,11 @@ def parse_fields(text: str) -> tuple[str, ...]:
     return names
 
 
+def parse_optional_fields(text: str) -> tuple[str, ...] | None:
+    """As ``parse_fields``; an empty text means none."""
+    return parse_fields(text) or None
+
+
 def parse_enum(kind: type[E], *, not_done: Collection[str] = ()) -> Callable[[str], E]:
     """One of an enum's values, in any case; ``not_done`` are others that Hudi has."""
     by_text = {str(member.value).lower(): member for member in kind}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum
 
 from pyhudi.errors import UnsupportedError
 
@@ -12,13 +12,6 @@ class TimelineLayout(IntEnum):
 
     ONE = 1
     TWO = 2
-
-
-class CommitEncoding(Enum):
-    """How a completed commit is written."""
-
-    JSON = "json"
-    AVRO = "avro"
 
 
 class TableVersion(IntEnum):
@@ -60,8 +53,3 @@ class TableVersion(IntEnum):
     def timeline_layout(self) -> TimelineLayout:
         """How the timeline of such a table lies on disk."""
         return TimelineLayout.ONE if self is TableVersion.SIX else TimelineLayout.TWO
-
-    @property
-    def commit_encoding(self) -> CommitEncoding:
-        """How completed commits of such a table are written."""
-        return CommitEncoding.JSON if self is TableVersion.SIX else CommitEncoding.AVRO

@@ -12,26 +12,6 @@ from pyhudi.schema.avro import AvroSchema, AvroType, is_name, nullable, record_n
 
 MAX_DECIMAL_PRECISION: Final = 38
 
-_PLAIN_TO_AVRO: Final[Mapping[pa.DataType, AvroType]] = {
-    pa.bool_(): "boolean",
-    pa.int8(): "int",
-    pa.int16(): "int",
-    pa.int32(): "int",
-    pa.uint8(): "int",
-    pa.uint16(): "int",
-    pa.int64(): "long",
-    pa.uint32(): "long",
-    pa.float16(): "float",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
-    pa.large_string(): "string",
-    pa.string_view(): "string",
-    pa.binary(): "bytes",
-    pa.large_binary(): "bytes",
-    pa.binary_view(): "bytes",
-}
-
 _PLAIN_TO_ARROW: Final[Mapping[str, pa.DataType]] = {
     "boolean": pa.bool_(),
     "int": pa.int32(),
@@ -43,6 +23,26 @@ _PLAIN_TO_ARROW: Final[Mapping[str, pa.DataType]] = {
     "bytes": pa.binary(),
     "fixed": pa.binary(),
 }
+PLAIN: Final = frozenset(_PLAIN_TO_ARROW.values())
+"""The types without parameters that tables keep as they are, dates aside."""
+STORED_AS: Final[Mapping[pa.DataType, pa.DataType]] = {
+    pa.int8(): pa.int32(),
+    pa.int16(): pa.int32(),
+    pa.uint8(): pa.int32(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+}
+"""Types that tables keep as another."""
+
+_PLAIN_TO_AVRO: Final[dict[pa.DataType, AvroType]] = {
+    kind: name for name, kind in _PLAIN_TO_ARROW.items() if name not in ("enum", "fixed")
+}
+_PLAIN_TO_AVRO.update({kind: _PLAIN_TO_AVRO[stored] for kind, stored in STORED_AS.items()})
 
 _LOGICAL_TO_ARROW: Final[Mapping[tuple[str, str], pa.DataType]] = {
     ("int", "date"): pa.date32(),

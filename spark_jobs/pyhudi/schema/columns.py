@@ -76,3 +76,11 @@ def order_of(codes: npt.NDArray[np.integer]) -> Positions:
     if len(codes) and codes.min() >= 0 and codes.max() <= _MOST_16_BITS:
         codes = codes.astype(np.uint16)
     return np.argsort(codes, kind="stable")
+
+
+def with_children(array: pa.Array, kind: pa.DataType, children: pa.Array) -> pa.Array:
+    """The lists or maps of an array over other elements, in a type that says so."""
+    validity, offsets = array.buffers()[:2]
+    return pa.Array.from_buffers(
+        kind, len(array), [validity, offsets], -1, array.offset, children=[children]
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,18 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.schema.arrow import is_any_list
-from pyhudi.schema.columns import one_array
+from pyhudi.schema.columns import one_array, with_children
 
 _NULL: Final = "null"
-_ESCAPES: Final = {
-    "\\": "\\\\",
-    '"': '\\"',
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\b": "\\b",
-    "\f": "\\f",
-}
+_TEXTS: Final = pa.list_(pa.string())
+# The backslash comes first: the others put one in.
+_ESCAPES: Final = {char: json.dumps(char)[1:-1] for char in '\\"\n\r\t\b\f'}
 _CONTROLS: Final = tuple(chr(code) for code in range(32) if chr(code) not in _ESCAPES)
 
 
@@ -57,10 +52,6 @@ def _texts(column: pa.Array) -> pa.StringArray:
         if applies(column.type):
             return to_text(column)
     return _quoted(_plain_text(column))
-
-
-def _decoded_texts(column: pa.DictionaryArray) -> pa.StringArray:
-    return _texts(column.dictionary_decode())
 
 
 def _struct_texts(column: pa.StructArray) -> pa.StringArray:
@@ -108,28 +99,20 @@ def _quoted(text: pa.StringArray) -> pa.StringArray:
 
 def _list_texts(column: pa.Array) -> pa.StringArray:
     column = column.cast(pa.list_(column.type.value_type))
-    joined = pc.binary_join(_with_values(column, _values(column.values)), ", ")
+    joined = pc.binary_join(with_children(column, _TEXTS, _values(column.values)), ", ")
     return pc.binary_join_element_wise("[", joined, "]", "")
 
 
 def _map_texts(column: pa.MapArray) -> pa.StringArray:
     names = _quoted(column.keys.cast(pa.string()))
     entries = pc.binary_join_element_wise(names, ": ", _values(column.items), "")
-    joined = pc.binary_join(_with_values(column, entries), ", ")
+    joined = pc.binary_join(with_children(column, _TEXTS, entries), ", ")
     return pc.binary_join_element_wise("{", joined, "}", "")
-
-
-def _with_values(column: pa.Array, values: pa.StringArray) -> pa.ListArray:
-    validity, offsets = column.buffers()[:2]
-    kind = pa.list_(pa.string())
-    return pa.Array.from_buffers(
-        kind, len(column), [validity, offsets], -1, column.offset, children=[values]
-    )
 
 
 _FORMATS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], pa.StringArray]], ...]
 _FORMATS = (
-    (pa.types.is_dictionary, _decoded_texts),
+    (pa.types.is_dictionary, lambda column: _texts(column.dictionary_decode())),
     (pa.types.is_struct, _struct_texts),
     (pa.types.is_map, _map_texts),
     (is_any_list, _list_texts),

@@ -9,7 +9,7 @@ import pytest
 from pyhudi.config.options.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD, MergeMode
 from pyhudi.config.properties import parse
 from pyhudi.config.table import TableConfig, TableType, TimelineZone
-from pyhudi.config.versions import CommitEncoding, TableVersion, TimelineLayout
+from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.errors import CorruptTableError, UnsupportedError
 from tests.support.golden import golden_names, golden_table
 
@@ -136,5 +136,3 @@ def test_switching_the_metadata_table_off_keeps_every_other_property() -> None:
 def test_what_a_version_implies() -> None:
     assert TableVersion.SIX.timeline_layout is TimelineLayout.ONE
     assert TableVersion.EIGHT.timeline_layout is TimelineLayout.TWO
-    assert TableVersion.SIX.commit_encoding is CommitEncoding.JSON
-    assert TableVersion.NINE.commit_encoding is CommitEncoding.AVRO

@@ -55,10 +55,6 @@ def _engine(text: str) -> str:
     return "SIMPLE"
 
 
-def _hash_fields(text: str) -> tuple[str, ...] | None:
-    return option.parse_fields(text) or None
-
-
 INDEX_TYPE = declare(
     "hoodie.index.type", option.parse_enum(IndexType, not_done=_OTHERS), default=IndexType.SIMPLE
 )
@@ -74,7 +70,7 @@ PRUNE_BY_RANGES = declare("hoodie.bloom.index.prune.by.ranges", option.parse_boo
 asked"""
 NUM_BUCKETS = declare("hoodie.bucket.index.num.buckets", option.parse_positive, default=256)
 """with BUCKET, file groups of a partition; a table keeps the number it began with"""
-HASH_FIELDS = declare("hoodie.bucket.index.hash.field", _hash_fields, default=None)
+HASH_FIELDS = declare("hoodie.bucket.index.hash.field", option.parse_optional_fields, default=None)
 """with BUCKET, the columns of the record key that choose the bucket; all of them when absent"""
 BUCKET_ENGINE = declare("hoodie.index.bucket.engine", _engine, default="SIMPLE")
 """with BUCKET, how buckets are chosen; CONSISTENT_HASHING is not supported"""

@@ -38,10 +38,6 @@ def _table_version(text: str) -> TableVersion:
     return by_text[text]
 
 
-def _optional_fields(text: str) -> tuple[str, ...] | None:
-    return option.parse_fields(text) or None
-
-
 _WRITE = "hoodie.datasource.write."
 
 # What hoodie.properties calls them, which requests may do too.
@@ -71,7 +67,10 @@ TABLE_VERSION = declare(
 )
 """format version of a new table; Hudi's default is its own newest"""
 RECORD_KEY_FIELD = declare(
-    f"{_WRITE}recordkey.field", _optional_fields, default=None, aliases=(RECORD_KEY_PROPERTY,)
+    f"{_WRITE}recordkey.field",
+    option.parse_optional_fields,
+    default=None,
+    aliases=(RECORD_KEY_PROPERTY,),
 )
 """columns that name a record"""
 PARTITION_PATH_FIELD = declare(
@@ -80,7 +79,7 @@ PARTITION_PATH_FIELD = declare(
 """columns to partition by; empty for none"""
 ORDERING_FIELD = declare(
     f"{_WRITE}precombine.field",
-    _optional_fields,
+    option.parse_optional_fields,
     default=None,
     aliases=(
         ORDERING_PROPERTY,

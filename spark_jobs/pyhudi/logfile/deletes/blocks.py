@@ -49,82 +49,52 @@ class OrderingKind(IntEnum):
     LOCAL_DATE = 13
 
 
-_AVRO: Final[Mapping[OrderingKind, tuple[str, str]]] = {
-    OrderingKind.BOOLEAN: ("BooleanWrapper", "boolean"),
-    OrderingKind.INT: ("IntWrapper", "int"),
-    OrderingKind.LONG: ("LongWrapper", "long"),
-    OrderingKind.FLOAT: ("FloatWrapper", "float"),
-    OrderingKind.DOUBLE: ("DoubleWrapper", "double"),
-    OrderingKind.BYTES: ("BytesWrapper", "bytes"),
-    OrderingKind.STRING: ("StringWrapper", "string"),
-    OrderingKind.DATE: ("DateWrapper", "int"),
-    OrderingKind.DECIMAL: ("DecimalWrapper", "bytes"),
-    OrderingKind.TIME_MICROS: ("TimeMicrosWrapper", "long"),
-    OrderingKind.TIMESTAMP_MICROS: ("TimestampMicrosWrapper", "long"),
-    OrderingKind.LOCAL_DATE: ("LocalDateWrapper", "int"),
+# The Avro record of each kind, the type of the value in it, and that of the values in Arrow.
+_WRAPPERS: Final[Mapping[OrderingKind, tuple[str, str, pa.DataType]]] = {
+    OrderingKind.BOOLEAN: ("BooleanWrapper", "boolean", pa.bool_()),
+    OrderingKind.INT: ("IntWrapper", "int", pa.int32()),
+    OrderingKind.LONG: ("LongWrapper", "long", pa.int64()),
+    OrderingKind.FLOAT: ("FloatWrapper", "float", pa.float32()),
+    OrderingKind.DOUBLE: ("DoubleWrapper", "double", pa.float64()),
+    OrderingKind.BYTES: ("BytesWrapper", "bytes", pa.binary()),
+    OrderingKind.STRING: ("StringWrapper", "string", pa.string()),
+    OrderingKind.DATE: ("DateWrapper", "int", pa.date32()),
+    OrderingKind.DECIMAL: ("DecimalWrapper", "bytes", _DECIMAL),
+    OrderingKind.TIME_MICROS: ("TimeMicrosWrapper", "long", pa.int64()),
+    OrderingKind.TIMESTAMP_MICROS: ("TimestampMicrosWrapper", "long", pa.timestamp("us", "UTC")),
+    OrderingKind.LOCAL_DATE: ("LocalDateWrapper", "int", pa.date32()),
 }
-ARROW: Final[Mapping[OrderingKind, pa.DataType]] = {
-    OrderingKind.BOOLEAN: pa.bool_(),
-    OrderingKind.INT: pa.int32(),
-    OrderingKind.LONG: pa.int64(),
-    OrderingKind.FLOAT: pa.float32(),
-    OrderingKind.DOUBLE: pa.float64(),
-    OrderingKind.BYTES: pa.binary(),
-    OrderingKind.STRING: pa.string(),
-    OrderingKind.DATE: pa.date32(),
-    OrderingKind.DECIMAL: _DECIMAL,
-    OrderingKind.TIME_MICROS: pa.int64(),
-    OrderingKind.TIMESTAMP_MICROS: pa.timestamp("us", "UTC"),
-    OrderingKind.LOCAL_DATE: pa.date32(),
-}
+ARROW: Final = {kind: arrow for kind, (_, _, arrow) in _WRAPPERS.items()}
 _ARRAY_NAME: Final = f"{_NAMESPACE}.ArrayWrapper"
-_NAMES: Final = {kind: f"{_NAMESPACE}.{name}" for kind, (name, _) in _AVRO.items()}
+_NAMES: Final = {kind: f"{_NAMESPACE}.{name}" for kind, (name, _, _) in _WRAPPERS.items()}
 _KINDS: Final = {name: kind for kind, name in _NAMES.items()} | {_ARRAY_NAME: OrderingKind.ARRAY}
 
 
+def _record(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    found = [{"name": each, "type": kind} for each, kind in fields.items()]
+    return {"type": "record", "name": name, "namespace": _NAMESPACE, "fields": found}
+
+
 def _wrapper(kind: OrderingKind) -> dict[str, Any]:
-    name, plain = _AVRO[kind]
-    return {
-        "type": "record",
-        "name": name,
-        "namespace": _NAMESPACE,
-        "fields": [{"name": "value", "type": plain}],
-    }
+    name, plain, _ = _WRAPPERS[kind]
+    return _record(name, {"value": plain})
 
 
 def _list_schema() -> Any:
-    alone = [kind for kind in _AVRO if kind is not OrderingKind.LOCAL_DATE]
-    scalars = ["null", *(_NAMES[kind] for kind in alone)]
-    date = _wrapper(OrderingKind.LOCAL_DATE)
-    several = {
-        "type": "record",
-        "name": "ArrayWrapper",
-        "namespace": _NAMESPACE,
-        "fields": [
-            {
-                "name": "wrappedValues",
-                "type": ["null", {"type": "array", "items": [*scalars, date]}],
-            }
-        ],
-    }
-    record = {
-        "type": "record",
-        "name": "HoodieDeleteRecord",
-        "namespace": _NAMESPACE,
-        "fields": [
-            {"name": "recordKey", "type": ["null", "string"]},
-            {"name": "partitionPath", "type": ["null", "string"]},
-            {"name": "orderingVal", "type": ["null", *map(_wrapper, alone), several]},
-        ],
-    }
-    return fastavro.parse_schema(
+    alone = [kind for kind in _WRAPPERS if kind is not OrderingKind.LOCAL_DATE]
+    scalars = ["null", *(_NAMES[kind] for kind in alone), _wrapper(OrderingKind.LOCAL_DATE)]
+    values = ["null", {"type": "array", "items": scalars}]
+    several = _record("ArrayWrapper", {"wrappedValues": values})
+    record = _record(
+        "HoodieDeleteRecord",
         {
-            "type": "record",
-            "name": "HoodieDeleteRecordList",
-            "namespace": _NAMESPACE,
-            "fields": [{"name": "deleteRecordList", "type": {"type": "array", "items": record}}],
-        }
+            "recordKey": ["null", "string"],
+            "partitionPath": ["null", "string"],
+            "orderingVal": ["null", *map(_wrapper, alone), several],
+        },
     )
+    records = {"deleteRecordList": {"type": "array", "items": record}}
+    return fastavro.parse_schema(_record("HoodieDeleteRecordList", records))
 
 
 _SCHEMA: Final = _list_schema()

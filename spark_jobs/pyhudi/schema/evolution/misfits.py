@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.schema.arrow import is_any_list
-from pyhudi.schema.columns import Flags, flags_of, one_array
+from pyhudi.schema.columns import Flags, flags_of, one_array, with_children
 from pyhudi.schema.evolution.casting import misfits
 
 
@@ -37,7 +37,8 @@ def _misfits(array: pa.Array, field: pa.Field, path: str) -> Iterator[tuple[str,
     elif pa.types.is_map(kind) and pa.types.is_map(array.type):
         entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
         inner = pa.field("entry", pa.struct([kind.key_field, kind.item_field]), nullable=False)
-        yield from _element_misfits(_as_list(array, entries), inner, path)
+        lists = with_children(array, pa.list_(entries.type), entries)
+        yield from _element_misfits(lists, inner, path)
     elif is_any_list(kind) and is_any_list(array.type):
         element = array.type.value_field
         plain = array if pa.types.is_list(array.type) else array.cast(pa.list_(element))
@@ -68,11 +69,3 @@ def _element_misfits(
         has_misfit = np.zeros(len(array), dtype=bool)
         has_misfit[parents[mask]] = True
         yield cause, has_misfit
-
-
-def _as_list(array: pa.MapArray, entries: pa.StructArray) -> pa.ListArray:
-    validity, offsets = array.buffers()[:2]
-    kind = pa.list_(entries.type)
-    return pa.Array.from_buffers(
-        kind, len(array), [validity, offsets], -1, array.offset, children=[entries]
-    )

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from pyhudi.errors import SchemaError
 from pyhudi.schema.arrow import is_any_list
+from pyhudi.schema.columns import with_children
 from pyhudi.schema.evolution.casting import cast_values
 from pyhudi.schema.evolution.promotion import may_fit
 from pyhudi.schema.evolution.storable import storable_schema
@@ -125,7 +126,7 @@ def _convert_list(array: pa.Array, wanted: pa.ListType, path: str) -> pa.Array:
     if not wanted.value_field.nullable and plain.values.null_count:
         _refuse_nulls(plain.flatten(), f"{path}.element")
     values = _convert(plain.values, wanted.value_type, f"{path}.element")
-    return _with_children(plain, wanted, [values])
+    return with_children(plain, wanted, values)
 
 
 def _convert_map(array: pa.MapArray, wanted: pa.MapType, path: str) -> pa.Array:
@@ -137,16 +138,9 @@ def _convert_map(array: pa.MapArray, wanted: pa.MapType, path: str) -> pa.Array:
     entries = pa.StructArray.from_arrays(
         [keys, items], fields=[wanted.key_field, wanted.item_field]
     )
-    return _with_children(array, wanted, [entries])
+    return with_children(array, wanted, entries)
 
 
 def _refuse_nulls(array: pa.Array | pa.ChunkedArray, path: str) -> None:
     if array.null_count:
         raise SchemaError(f"column {path} holds {array.null_count} nulls and may hold none")
-
-
-def _with_children(array: pa.Array, kind: pa.DataType, children: list[pa.Array]) -> pa.Array:
-    validity, offsets = array.buffers()[:2]
-    return pa.Array.from_buffers(
-        kind, len(array), [validity, offsets], -1, array.offset, children=children
-    )

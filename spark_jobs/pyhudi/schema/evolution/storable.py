@@ -5,19 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pyhudi.errors import SchemaError
-
-_SMALLER = {
-    pa.int8(): pa.int32(),
-    pa.int16(): pa.int32(),
-    pa.uint8(): pa.int32(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.float16(): pa.float32(),
-    pa.large_string(): pa.string(),
-    pa.string_view(): pa.string(),
-    pa.large_binary(): pa.binary(),
-    pa.binary_view(): pa.binary(),
-}
+from pyhudi.schema.arrow import PLAIN, STORED_AS
 
 
 def storable_schema(schema: pa.Schema) -> pa.Schema:
@@ -34,15 +22,15 @@ def storable_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _storable(kind: pa.DataType, path: str) -> pa.DataType:
-    if kind in _SMALLER:
-        return _SMALLER[kind]
+    if kind in STORED_AS:
+        return STORED_AS[kind]
     if pa.types.is_dictionary(kind):
         return _storable(kind.value_type, path)
     if pa.types.is_timestamp(kind):
         return pa.timestamp("ms" if kind.unit == "ms" else "us", "UTC" if kind.tz else None)
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         return _nested(kind, path)
-    if _is_plain(kind):
+    if kind in PLAIN or pa.types.is_decimal128(kind) or pa.types.is_date32(kind):
         return kind
     raise SchemaError(
         f"column {path} has the type {kind}, which a Hudi table cannot keep; cast it to another"
@@ -62,18 +50,3 @@ def _nested(kind: pa.DataType, path: str) -> pa.DataType:
     element = kind.value_field
     inner = _storable(element.type, f"{path}.element")
     return pa.list_(pa.field("element", inner, element.nullable))
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    tests = (
-        pa.types.is_boolean,
-        pa.types.is_int32,
-        pa.types.is_int64,
-        pa.types.is_float32,
-        pa.types.is_float64,
-        pa.types.is_decimal128,
-        pa.types.is_string,
-        pa.types.is_binary,
-        pa.types.is_date32,
-    )
-    return any(test(kind) for test in tests)
