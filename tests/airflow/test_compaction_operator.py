@@ -1,7 +1,5 @@
 """Compaction from a DAG: the command, the plan's instant, and plans to map over."""
 
-from __future__ import annotations
-
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any

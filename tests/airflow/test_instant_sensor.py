@@ -1,7 +1,5 @@
 """The sensor in all its modes, and its trigger, on a timeline in a folder."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How a job reaches Spark: master, binary, exit codes."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import stat

@@ -1,7 +1,5 @@
 """The connection to where tables lie."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

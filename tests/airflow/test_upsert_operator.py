@@ -1,7 +1,5 @@
 """From the arguments in a DAG to a command, and from the job's result to XCom."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime, timezone
 from pathlib import Path

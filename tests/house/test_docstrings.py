@@ -1,7 +1,5 @@
 """Every public thing says what it is for; what comes from Hudi says from where."""
 
-from __future__ import annotations
-
 import ast
 import re
 

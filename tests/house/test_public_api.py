@@ -1,7 +1,5 @@
 """What ``import pyhudi`` offers, and what it costs."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

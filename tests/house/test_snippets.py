@@ -4,8 +4,6 @@ Blocks of Python that need Airflow are run by tests/airflow/test_snippets.py, th
 Spark session by tests/spark/test_snippets.py, and all others here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What real Hudi says of a table: rows, timeline, slices, schema. Nothing here writes to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

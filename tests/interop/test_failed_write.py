@@ -1,7 +1,5 @@
 """A write that was killed before its commit point: no reader sees it, the next writer undoes it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

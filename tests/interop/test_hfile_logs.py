@@ -1,7 +1,5 @@
 """Log files with HFile blocks, which real Hudi writes when it is told to: we read and go on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Tables that real Hudi began, its metadata table included: we write on, Hudi goes on reading."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Keys and partition paths are Hudi's, whatever they are made of, and both go on with them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Log compactions of merge-on-read tables: of what the other wrote, and of what it planned."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

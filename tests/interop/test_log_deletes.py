@@ -1,7 +1,5 @@
 """Deletes in logs that are weighed by the values of several ordering columns."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Merge-on-read tables that real Hudi writes: we read what it reads, log files and all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -33,11 +31,7 @@ def test_we_read_log_files_of_hudi(name: str, block: str, hudi: RealHudi, tmp_pa
     if block == "parquet" and name != "two_hive_partitions":
         pytest.skip("the kind of block does not depend on this")
     scenario, table = BY_NAME[name], tmp_path / "table"
-    always = {
-        **MERGE_ON_READ,
-        "hoodie.logfile.data.block.format": block,
-        **payload(scenario),
-    }
+    always = {**MERGE_ON_READ, "hoodie.logfile.data.block.format": block, **payload(scenario)}
     steps = [
         ("upsert", scenario.batch(range(20, 40), 3), {}),
         ("upsert", scenario.batch(range(15, 25), 2), {}),

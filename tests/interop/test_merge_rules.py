@@ -1,7 +1,5 @@
 """Every rule of merging in every ordering case: the same rows as real Hudi, at the same commits."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path

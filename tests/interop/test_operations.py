@@ -1,7 +1,5 @@
 """Every operation leaves the rows that it leaves in real Hudi, and each goes on after the other."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping

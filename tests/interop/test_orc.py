@@ -8,8 +8,6 @@ Hudi's bundles are not at home with ORC, and each lacks something else:
 - Both write no decimal of less than ten digits, and lose fractions of seconds.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A table passes from this engine to real Hudi and back; at each stop everyone reads the same."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass

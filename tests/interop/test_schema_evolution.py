@@ -1,7 +1,5 @@
 """Tables whose columns change: real Hudi and we come to the same schema and the same rows."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import shutil
@@ -158,11 +156,7 @@ def starts(
 
 
 def test_both_come_to_the_same_schema_and_rows_and_continue_each_others_table(
-    change: Change,
-    starts: tuple[Path, Path],
-    hudi: RealHudi,
-    spark: SparkSession,
-    tmp_path: Path,
+    change: Change, starts: tuple[Path, Path], hudi: RealHudi, spark: SparkSession, tmp_path: Path
 ) -> None:
     theirs = Path(shutil.copytree(starts[0], tmp_path / "theirs"))
     own = Path(shutil.copytree(starts[1], tmp_path / "ours"))

@@ -1,7 +1,5 @@
 """Thirty small upserts into one partition leave files of the wanted size, as they do in Hudi."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

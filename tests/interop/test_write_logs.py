@@ -1,7 +1,5 @@
 """Merge-on-read tables that we write: Hudi reads them, compacts them, and goes on writing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,10 +16,7 @@ from tests.interop.test_hudi_tables import payload
 from tests.interop.test_merge_on_read import COMPACTED, MERGE_ON_READ
 
 BY_NAME = {s.name: s for s in SCENARIOS}
-SMALL_BLOCKS = {
-    "hoodie.logfile.data.block.max.size": "500",
-    "hoodie.logfile.max.size": "3000",
-}
+SMALL_BLOCKS = {"hoodie.logfile.data.block.max.size": "500", "hoodie.logfile.max.size": "3000"}
 Options = Mapping[str, str]
 
 

@@ -1,7 +1,5 @@
 """What Spark leaves of a table is what this process leaves of it: rows, commits and results."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A DataFrame that only reads Parquet files is left to the tasks to read, any other to Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

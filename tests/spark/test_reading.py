@@ -1,7 +1,5 @@
 """A table as a Spark data frame holds the rows that reading without Spark gives."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from pathlib import Path

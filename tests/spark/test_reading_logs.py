@@ -1,7 +1,5 @@
 """Tables with log files as data frames: merged by the engine, beside files that Spark reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -112,10 +110,7 @@ def test_log_records_wait_on_disk_past_the_memory_of_the_options(
     spark: SparkSession, half_merged: MorTable, tmp_path: Path
 ) -> None:
     spill = tmp_path / "spill"
-    options = {
-        "hoodie.memory.merge.max.size": "0",
-        "hoodie.memory.spillable.map.path": str(spill),
-    }
+    options = {"hoodie.memory.merge.max.size": "0", "hoodie.memory.spillable.map.path": str(spill)}
     with pytest.raises(Exception, match="log records cannot be put aside in"):
         read(spark, half_merged.path, options).collect()
     spill.mkdir()

@@ -1,7 +1,5 @@
 """What the pages show of data frames, run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

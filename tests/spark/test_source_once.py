@@ -1,7 +1,5 @@
 """The rows to write are asked for once, whatever becomes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The job script as it is submitted: what it prints, and what it ends with."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

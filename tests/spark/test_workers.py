@@ -1,7 +1,5 @@
 """Spark's Python workers live on from task to task; a new one imports everything again."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Iterator

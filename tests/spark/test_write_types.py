@@ -1,7 +1,5 @@
 """Every type goes through a write and comes back, whichever way the rows came."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from pathlib import Path

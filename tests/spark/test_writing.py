@@ -1,7 +1,5 @@
 """What is Spark's of a write: sources, ranges of sorted rows, and errors of its workers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from pathlib import Path

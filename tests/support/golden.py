@@ -1,7 +1,5 @@
 """Tables that Apache Hudi wrote, the rows it reads from them, and the text both are compared in."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import shutil

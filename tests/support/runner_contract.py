@@ -3,8 +3,6 @@
 Functions that run in tasks are pickled with all they refer to, so they lie in this module.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shipped Python files as syntax trees, for the tests of the house style."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import gc

@@ -1,7 +1,5 @@
 """The contract between an operator and its job: flags, options, results."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commit metadata, to the byte as Hudi writes it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Compaction plans, with Hudi's own records."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.actions.compaction import CompactionOperation, CompactionPlan

@@ -1,7 +1,5 @@
 """Rollback plans and metadata, with Hudi's own records."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.actions.rollback import (

@@ -1,7 +1,5 @@
 """Row groups that a condition rules out."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq

@@ -1,14 +1,7 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.basefile.encoding import (
-    dictionary_columns,
-    joined,
-    repeating_texts,
-    stored_schema,
-)
+from pyhudi.basefile.encoding import dictionary_columns, joined, repeating_texts, stored_schema
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal

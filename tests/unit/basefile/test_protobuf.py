@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.basefile.protobuf import bytes_field, delimited, fields_of, varint_field

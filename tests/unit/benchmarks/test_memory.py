@@ -1,7 +1,5 @@
 """The memory watch sees what a process and its children hold."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

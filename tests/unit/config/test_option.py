@@ -1,7 +1,5 @@
 """Options: what their texts mean, and what is said of a text that means nothing."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 import pytest

@@ -1,7 +1,5 @@
 """Table configurations, read from Hudi's tables and written as Hudi writes them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What a write is asked to do, from Hudi's own options."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Partitions and files by listing folders."""
 
-from __future__ import annotations
-
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.storage.schemes import open_storage
 from tests.support.golden import golden_table

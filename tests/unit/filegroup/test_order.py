@@ -1,7 +1,5 @@
 """Everything that depends on which slice is later asks the order of slices."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which files make up the table."""
 
-from __future__ import annotations
-
 from pyhudi.filegroup.order import ByRequest
 from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId, LogFile
 from pyhudi.filegroup.view import append_targets, file_groups, latest_base_files, latest_slices

@@ -1,7 +1,5 @@
 """Every table that Hudi wrote reads to the rows that Hudi reads from it."""
 
-from __future__ import annotations
-
 import pyarrow.compute as pc
 import pytest
 

@@ -1,7 +1,5 @@
 """Tables that Hudi wrote with odd keys are gone on with: what is stored is found and replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple

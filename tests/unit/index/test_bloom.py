@@ -1,7 +1,5 @@
 """What footers say of keys, and that files which cannot hold any are not read."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

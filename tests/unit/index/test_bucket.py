@@ -1,7 +1,5 @@
 """The bucket of a key, held against Hudi's BucketIdentifier and where Hudi put rows."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

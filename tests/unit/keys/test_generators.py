@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,7 @@ from pyhudi.config.options.keygen import (
 )
 from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
 from pyhudi.keys.dates.timestamp_path import TimestampPath
-from pyhudi.keys.generators import (
-    KeyGenerator,
-    infer_key_generator_class,
-    paths_hold_values,
-)
+from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class, paths_hold_values
 from pyhudi.keys.partition_path import partition_values
 from tests.support.golden import golden_table
 

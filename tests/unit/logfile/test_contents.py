@@ -1,7 +1,5 @@
 """What the blocks of each kind give."""
 
-from __future__ import annotations
-
 import io
 
 import pyarrow as pa

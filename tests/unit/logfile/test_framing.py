@@ -1,7 +1,5 @@
 """The bytes of a block's frame."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import CorruptTableError

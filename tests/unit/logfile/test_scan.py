@@ -1,7 +1,5 @@
 """Which blocks count, by their headers alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError

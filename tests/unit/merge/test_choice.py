@@ -1,7 +1,5 @@
 """Aligned columns and rows of one key become one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

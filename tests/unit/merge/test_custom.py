@@ -1,7 +1,5 @@
 """Mergers that users write."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -74,8 +72,7 @@ def test_the_answer_is_in_the_types_of_the_table_with_its_meta_columns() -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("Fewer", "1 rows for 2"), ("Nothing", "NoneType"), ("Text", "n as string")],
+    ("name", "words"), [("Fewer", "1 rows for 2"), ("Nothing", "NoneType"), ("Text", "n as string")]
 )
 def test_an_answer_against_the_protocol_is_refused(name: str, words: str) -> None:
     with pytest.raises(RequestError, match=words):

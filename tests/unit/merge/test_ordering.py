@@ -1,7 +1,5 @@
 """Which row of a batch stands for its key, and which of two versions is newer."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import math

@@ -1,7 +1,5 @@
 """The rule of a table, and what is refused before rows are merged by it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Each rule of merging, held against a plain statement of it."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
@@ -240,10 +238,7 @@ def test_the_order_of_combined_rows_is_that_of_their_last_arrival() -> None:
 def test_a_batch_that_was_not_to_be_combined_meets_stored_rows_as_one_a_key() -> None:
     row = dict.fromkeys(SCHEMA.names)
     rows = table(
-        [
-            {**row, RECORD_KEY: "a", "ts": 7, "a": "p"},
-            {**row, RECORD_KEY: "a", "ts": 6, "n": 1},
-        ]
+        [{**row, RECORD_KEY: "a", "ts": 7, "a": "p"}, {**row, RECORD_KEY: "a", "ts": 6, "n": 1}]
     )
     keys = rows.column(RECORD_KEY)
     for name, wanted in {

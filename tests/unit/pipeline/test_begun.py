@@ -1,7 +1,5 @@
 """What another writer does between the look at the table and the begin of the write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Compactions and log compactions, on copies of Hudi's tables and on our own."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 
@@ -81,11 +79,7 @@ def test_a_request_that_is_wrong_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="leave --instant out"):
         compact(table, mode="schedule", instant=PLANNED)
     with pytest.raises(RequestError, match="there is no compaction"):
-        compact(
-            golden_copy(LOGS, tmp_path),
-            mode="execute",
-            instant="20270101000000000",
-        )
+        compact(golden_copy(LOGS, tmp_path), mode="execute", instant="20270101000000000")
 
 
 def written(table: Path, ts: int, **more: str) -> JobResult:
@@ -225,10 +219,7 @@ def test_a_write_log_compacts_when_enough_blocks_have_gathered(
     shape: dict[str, str], tmp_path: Path
 ) -> None:
     table = tmp_path / "orders"
-    inline = {
-        "hoodie_log_compaction_inline": "true",
-        "hoodie_log_compaction_blocks_threshold": "3",
-    }
+    inline = {"hoodie_log_compaction_inline": "true", "hoodie_log_compaction_blocks_threshold": "3"}
     counts = []
     for ts in range(1, 7):
         assert written(table, ts, **inline, **shape).status == "committed"

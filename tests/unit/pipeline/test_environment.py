@@ -1,7 +1,5 @@
 """The surroundings of a write as a value."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pyhudi.pipeline.environment import environment_on

@@ -1,7 +1,5 @@
 """Records that cannot be written: the whole write fails, or they are saved and the rest is in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

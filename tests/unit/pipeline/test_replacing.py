@@ -1,7 +1,5 @@
 """What overwrites and deletes of partitions leave of a table."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -11,12 +9,7 @@ from typing import Any
 import pytest
 
 import pyhudi
-from pyhudi.errors import (
-    ConflictError,
-    OptionError,
-    RequestError,
-    TableNotFoundError,
-)
+from pyhudi.errors import ConflictError, OptionError, RequestError, TableNotFoundError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.schema.codec import read_container
 from tests.support.golden import golden_table
@@ -42,9 +35,7 @@ def replaced_at(table: Path, instant: str | None) -> dict[str, Any]:
 
 
 def delete_partitions(
-    table: Path,
-    partitions: str,
-    more: Mapping[str, str] | None = None,
+    table: Path, partitions: str, more: Mapping[str, str] | None = None
 ) -> JobResult:
     request = UpsertRequest(
         base_path=str(table),

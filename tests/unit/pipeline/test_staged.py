@@ -1,7 +1,5 @@
 """What writes append to the log files of a merge-on-read table, and what they rewrite."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -94,11 +92,7 @@ def test_a_record_that_moves_is_deleted_in_a_log_and_may_come_back(table: Path) 
 
 
 def test_rows_of_a_bucket_go_to_one_file_group(table: Path) -> None:
-    hashed = {
-        **LOGGED,
-        "hoodie.index.type": "BUCKET",
-        "hoodie.bucket.index.num.buckets": "2",
-    }
+    hashed = {**LOGGED, "hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
     write(table, FIRST, "upsert", hashed)
     found = write(table, many(range(5, 30), 2, "new"), "upsert", hashed)
     assert found.files["rewritten"] == 0

@@ -1,7 +1,5 @@
 """What stages of a job report."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests that cannot be carried out: an error names what and where, and nothing changes."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path

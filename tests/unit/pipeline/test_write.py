@@ -1,7 +1,5 @@
 """What each operation makes of the rows of a table."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rules of merging from the request to the rows: what the table remembers, what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is asked of a table: which files answer, and which questions have no answer here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.compute as pc

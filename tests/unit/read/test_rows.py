@@ -1,7 +1,5 @@
 """Rows of slices with log files: which are merged, and what is not read for them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

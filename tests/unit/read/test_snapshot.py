@@ -1,7 +1,5 @@
 """Reading a table: what is given, what is not even opened, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,11 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.errors import (
-    CorruptTableError,
-    MissingFileError,
-    TableNotFoundError,
-)
+from pyhudi.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.golden import golden_copy, golden_table, row_texts
 

@@ -1,7 +1,5 @@
 """The runner of this process keeps the contract of all, and runs the attempts it is told to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import cast

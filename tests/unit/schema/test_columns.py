@@ -1,7 +1,5 @@
 """Columns as arrays that rows are chosen and ordered with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """When a compaction is due, and which slices it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,17 +1,11 @@
 """Which slices a log compaction takes, and which it still finds as they were planned."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.services.log_compaction_plan import (
-    candidates,
-    plan_log_compaction,
-    unchanged_slices,
-)
+from pyhudi.services.log_compaction_plan import candidates, plan_log_compaction, unchanged_slices
 from tests.unit.services.test_compaction_plan import MB, made
 
 MANY = made("p", "many", 1, 1, 1, base_mb=10)

@@ -1,7 +1,5 @@
 """What a rollback plans and does, on our tables and on those of Hudi."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

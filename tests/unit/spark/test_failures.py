@@ -1,7 +1,5 @@
 """What is said of errors that are not ours."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """What the engine rests on: files appear whole, and only once."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import threading

@@ -1,7 +1,5 @@
 """A commit is found again by the key it carries."""
 
-from __future__ import annotations
-
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
 from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
 from tests.support.memory import MemoryStorage
@@ -28,8 +26,7 @@ def find(storage: MemoryStorage, key: str) -> EarlierCommit | None:
 
 def test_the_commit_that_carries_the_key_is_found_with_what_it_wrote():
     storage = storage_with(
-        ("commit", "20260101000000000", {STAMP: "a"}),
-        ("commit", "20260102000000000", {STAMP: "b"}),
+        ("commit", "20260101000000000", {STAMP: "a"}), ("commit", "20260102000000000", {STAMP: "b"})
     )
     assert find(storage, "a") == EarlierCommit(instant="20260101000000000", stats=(STAT,))
     assert find(storage, "c") is None

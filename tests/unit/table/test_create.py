@@ -1,7 +1,5 @@
 """Making a table, and switching its metadata table off."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,14 +1,8 @@
 """Which file groups are in pending compactions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from pyhudi.table.pending import (
-    find_planned,
-    pending_log_compactions,
-    pending_plans,
-)
+from pyhudi.table.pending import find_planned, pending_log_compactions, pending_plans
 from pyhudi.table.table import Table, load_table, open_table
 from pyhudi.timeline.instant import Action
 from tests.support.golden import golden_copy, golden_table

@@ -1,7 +1,5 @@
 """The active timeline on storage."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

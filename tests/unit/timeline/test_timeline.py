@@ -1,7 +1,5 @@
 """The questions a timeline answers."""
 
-from __future__ import annotations
-
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 

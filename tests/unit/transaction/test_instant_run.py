@@ -1,7 +1,5 @@
 """Instants rise and are one writer's alone; what is begun is committed, undone or withdrawn."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

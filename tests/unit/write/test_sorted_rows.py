@@ -1,7 +1,5 @@
 """Sorted rows are combined as they come by, whatever batches they come in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

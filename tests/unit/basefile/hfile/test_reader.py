@@ -1,7 +1,5 @@
 """HFiles: of Hudi, and made by hand."""
 
-from __future__ import annotations
-
 import random
 import struct
 

@@ -1,7 +1,5 @@
 """The options of compaction."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.known import check_known

@@ -1,7 +1,5 @@
 """What options and properties say of merging."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.merging import (

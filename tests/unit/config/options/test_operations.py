@@ -1,7 +1,5 @@
 """What becomes of a batch as a whole, from Hudi's own options."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.operations import BatchConfig, Operation, StoredKeys

@@ -1,7 +1,5 @@
 """Records decoded by columns are those decoded one by one."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Logical types over the plain values of Avro."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Context, Decimal
 

@@ -1,7 +1,5 @@
 """Delete records, both ways."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 

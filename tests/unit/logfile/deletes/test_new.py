@@ -1,7 +1,5 @@
 """Delete records as writers make them."""
 
-from __future__ import annotations
-
 import datetime
 
 import pyarrow as pa

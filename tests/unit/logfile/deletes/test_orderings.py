@@ -1,7 +1,5 @@
 """Ordering values of deletes, for one column and for several."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

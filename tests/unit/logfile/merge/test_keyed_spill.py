@@ -1,7 +1,5 @@
 """Rows that wait on disk, apart by their keys."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

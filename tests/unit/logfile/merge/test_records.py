@@ -1,7 +1,5 @@
 """The log side of a slice: one record a key, by each rule."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from decimal import Decimal
@@ -134,13 +132,7 @@ def test_deletes_with_several_ordering_values_are_weighed() -> None:
         *((key, list(zip(kinds, values, strict=True))) for key, values in given.items())
     )
     found = texts(merged(rule, rows, weighed, finals("e"), schema=schema))
-    assert found == {
-        "a": "5 m",
-        "b": "5 m",
-        "c": "gone False",
-        "d": "gone False",
-        "e": "gone True",
-    }
+    assert found == {"a": "5 m", "b": "5 m", "c": "gone False", "d": "gone False", "e": "gone True"}
 
 
 def test_deletes_without_a_key_are_told() -> None:

@@ -1,7 +1,5 @@
 """Rows that wait on disk, and rows taken by position."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

@@ -1,7 +1,5 @@
 """Stored rows beside log records."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

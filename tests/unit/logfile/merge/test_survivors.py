@@ -1,7 +1,5 @@
 """Which record of a key stands."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parquet files that tasks read themselves: which, cut how, and what is written of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What each index does with records that moved, and where the BUCKET index puts them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -68,9 +66,7 @@ def test_a_global_index_moves_records_to_the_partition_of_their_newest_row(
 
 @pytest.mark.parametrize("name", ["SIMPLE", "GLOBAL_SIMPLE"])
 def test_positions_that_are_too_many_for_the_driver_stay_with_the_rows(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows move, meet, are updated and inserted as they are with positions at hand."""
     tables = tmp_path / "few" / "t", tmp_path / "many" / "t"

@@ -1,7 +1,5 @@
 """Which task looks for which keys in which files."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.filegroup.slices import BaseFile

@@ -1,7 +1,5 @@
 """What a write leaves in the log of a file group."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Slices become base files: the rows, meta columns and statistics of Hudi's own compaction."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """New file groups: how many files, how large, and what is in them."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pyarrow as pa
@@ -35,9 +33,7 @@ def parquet_files(storage: MemoryStorage) -> list[str]:
     return sorted(path for path in storage.files if path.endswith(".parquet"))
 
 
-def test_a_file_that_has_reached_its_size_is_followed_by_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_file_that_has_reached_its_size_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "SLICE_ROWS", 500)
     storage = MemoryStorage()
     job = job_on(

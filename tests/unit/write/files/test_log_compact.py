@@ -1,7 +1,5 @@
 """The log blocks of slices become one: the blocks, rows and statistics of Hudi's log compaction."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace
@@ -26,14 +24,7 @@ from tests.support.clocks import FakeClock
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
 from tests.support.mor_history import History
-from tests.support.mor_table import (
-    COMMIT_TIME,
-    EVENT_TIME,
-    SCHEMA,
-    MorTable,
-    moment,
-    records,
-)
+from tests.support.mor_table import COMMIT_TIME, EVENT_TIME, SCHEMA, MorTable, moment, records
 from tests.support.plain_compaction import (
     NOW_MS,
     OPTIONS,

@@ -1,7 +1,5 @@
 """The next version of a file, held against a plain statement of what it must hold."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

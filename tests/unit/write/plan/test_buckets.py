@@ -1,7 +1,5 @@
 """Where every row of a batch goes, whatever the batch and the table are like."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """The plan of a write into hash buckets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

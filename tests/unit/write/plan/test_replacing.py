@@ -1,7 +1,5 @@
 """Which partitions and file groups an overwrite hides."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.operations import Operation
