@@ -49,9 +49,7 @@ def submissions(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_the_job_gets_the_arguments(
-    submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_job_gets_the_arguments(submissions: list[list[str]], monkeypatch) -> None:
     monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         mode="schedule",
@@ -118,8 +116,7 @@ def test_a_retry_whose_plan_was_made_submits_nothing(
 
 def test_pending_plans_are_listed_for_mapping() -> None:
     hook = PyhudiHook()
-    path = str(golden_table("v6_mor_pending_compaction"))
-    assert hook.pending_compactions(path) == [PLANNED]
+    assert hook.pending_compactions(str(golden_table("v6_mor_pending_compaction"))) == [PLANNED]
 
 
 def test_pending_log_compactions_are_listed_apart(tmp_path: Path) -> None:

@@ -121,8 +121,7 @@ def _is_from_hudi(name: str) -> bool:
 
 def _is_public(module: Module, name: str, node: Definition) -> bool:
     parts = name.split(".")
-    nested = _functions_of(module, name)
-    return not nested and not any(part.startswith("_") for part in parts)
+    return not _functions_of(module, name) and not any(part.startswith("_") for part in parts)
 
 
 def _functions_of(module: Module, name: str) -> bool:

@@ -84,9 +84,7 @@ def test_a_block_of_python_runs(snippet: Snippet, flights: Path) -> None:
     snippet.run(flights)
 
 
-def test_the_merger_of_the_page_keeps_the_dearer(
-    flights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_merger_of_the_page_keeps_the_dearer(flights: Path, monkeypatch) -> None:
     (shown,) = (each.values[0] for each in snippets("python") if "merging" in each.values[0].page)
     module = types.ModuleType("mergers")
     vars(module).update(shown.run(flights))

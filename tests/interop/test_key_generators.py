@@ -31,13 +31,7 @@ def case(request: pytest.FixtureRequest, hudi: RealHudi) -> KeyCase:
 
 
 @pytest.fixture
-def table(
-    case: KeyCase,
-    written: dict[str, Path],
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
-    tmp_path: Path,
-) -> Path:
+def table(case: KeyCase, written: dict[str, Path], spark, tmp_path_factory, tmp_path) -> Path:
     """A table of this engine with the first rows."""
     if case.name not in written:
         path = tmp_path_factory.mktemp(case.name) / "table"
@@ -105,9 +99,7 @@ def _restated(case: KeyCase) -> dict[str, str]:
     return {**times, **case.stated}
 
 
-def test_generated_keys_have_hudis_form_and_both_insert_on(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_generated_keys_have_hudis_form_and_both_insert_on(hudi: RealHudi, spark, tmp_path) -> None:
     options = {
         "hoodie.table.name": "generated",
         "hoodie.write.table.version": "6",

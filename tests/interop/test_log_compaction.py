@@ -66,9 +66,7 @@ def check_compacted_by_hudi(hudi: RealHudi, table: Path, before: list[Row]) -> N
     assert_same_rows(without(ours.read(table), own), without(before, own))
 
 
-def test_we_log_compact_what_hudi_wrote(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_log_compact_what_hudi_wrote(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     name, block = SHAPES[hudi.version]
     scenario, table = BY_NAME[name], tmp_path / "table"
     kind = {"hoodie.logfile.data.block.format": block}
@@ -99,9 +97,7 @@ def check_history(hudi: RealHudi, table: Path, begin: str) -> None:
     assert hudi.failures(table, exercise=False) == []
 
 
-def test_hudi_log_compacts_what_we_wrote(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_log_compacts_what_we_wrote(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = {**scenario.options, **MERGE_ON_READ, **payload(scenario)}
     ours.write(spark, table, scenario.batch(range(30), 1), "insert", options)
@@ -120,15 +116,12 @@ def test_hudi_log_compacts_what_we_wrote(
     check_read(hudi, table)
 
 
-def test_both_make_the_same_of_one_plan(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_both_make_the_same_of_one_plan(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     logged(hudi, table, scenario)
     theirs = hudi.ask("plan_log_compaction", table=str(table))
     by_hudi = read_plan(table, theirs)
-    taken = log_compact(spark, table, mode="unschedule", instant=theirs)
-    assert taken.status == "unscheduled"
+    assert log_compact(spark, table, mode="unschedule", instant=theirs).status == "unscheduled"
     planned = log_compact(spark, table, mode="schedule").instant
     by_us = read_plan(table, planned)
     assert sorted(by_us.operations, key=str) == sorted(by_hudi.operations, key=str)
@@ -147,9 +140,7 @@ def test_both_make_the_same_of_one_plan(
     assert_same_rows(hudi.read(table), ours.read(table))
 
 
-def test_log_files_without_base_file_are_log_compacted(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_log_files_without_base_file_are_log_compacted(hudi: RealHudi, spark, tmp_path) -> None:
     only("0.15.0", hudi)
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     logged(hudi, table, scenario, **IN_MEMORY)
@@ -159,9 +150,7 @@ def test_log_files_without_base_file_are_log_compacted(
     check_compacted_by_hudi(hudi, table, before)
 
 
-def test_a_plan_that_no_longer_fits_is_left(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_plan_that_no_longer_fits_is_left(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     """Hudi would put what it holds above what was written since."""
     only("1.1.1", hudi)
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
@@ -176,9 +165,7 @@ def test_a_plan_that_no_longer_fits_is_left(
     assert_same_rows(check_read(hudi, table), before)
 
 
-def test_a_run_that_died_is_passed_by_and_undone(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_run_that_died_is_passed_by_and_undone(hudi: RealHudi, spark, tmp_path) -> None:
     only("0.15.0", hudi)
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = logged(hudi, table, scenario)

@@ -169,9 +169,7 @@ def test_hudi_weighs_deletes_that_we_write(
     assert_same_rows(ours.read(table), hudi.read(table))
 
 
-def test_hudi_reads_deletes_that_we_write_by_a_date_alone(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_reads_deletes_that_we_write_by_a_date_alone(hudi: RealHudi, spark, tmp_path) -> None:
     """Hudi 1.1 weighs them against stored rows; in 0.15 every delete wins against these."""
     table, types = tmp_path / "table", ("date", "int")
     options = {**OPTIONS, "hoodie.datasource.write.precombine.field": "ts"}

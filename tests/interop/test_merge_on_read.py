@@ -82,9 +82,7 @@ def test_columns_and_filters_see_merged_rows(hudi: RealHudi, tmp_path: Path) -> 
     assert len(found) == 20
 
 
-def test_of_two_log_records_under_commit_time_the_later_stands(
-    hudi: RealHudi, tmp_path: Path
-) -> None:
+def test_of_two_log_records_under_commit_time_the_later_stands(hudi: RealHudi, tmp_path) -> None:
     """0.15 keeps the highest ordering value among them; see docs/decisions/0010-merge-rules.md."""
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     rule = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"

@@ -27,9 +27,7 @@ class Written:
 
 
 @pytest.fixture(scope="session")
-def written(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Written]:
+def written(request, spark: SparkSession, tmp_path_factory) -> dict[str, Written]:
     """Tables by scenario, each written once and copied by the tests that change it."""
     return {}
 
@@ -69,12 +67,7 @@ def scenario(request: pytest.FixtureRequest) -> Scenario:
 
 
 @pytest.fixture
-def table(
-    scenario: Scenario,
-    written: dict[str, Written],
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Written:
+def table(scenario: Scenario, written: dict[str, Written], spark, tmp_path_factory) -> Written:
     return table_of(scenario, written, spark, tmp_path_factory)
 
 

@@ -55,9 +55,7 @@ def test_inserts_make_as_many_file_groups_as_in_hudi(
     assert_same_rows(user_columns(hudi.read(mine)), user_columns(hudi.read(theirs)))
 
 
-def test_an_update_stays_in_its_file_group(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_update_stays_in_its_file_group(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     options = {**SCENARIO.options, "hoodie.metadata.enable": "false"}
     table = tmp_path / "table"
     ours.write(spark, table, SCENARIO.batch(range(30), 1), "insert", options)

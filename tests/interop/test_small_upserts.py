@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
@@ -44,9 +43,7 @@ def batch(number: int) -> pa.Table:
     )
 
 
-def test_thirty_small_upserts_make_no_heap_of_small_files(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_thirty_small_upserts_make_no_heap_of_small_files(hudi: RealHudi, spark, tmp_path) -> None:
     if hudi.version.startswith("0."):
         pytest.skip("once is enough: both releases share the rule")
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"

@@ -116,9 +116,7 @@ def test_hudi_and_we_take_turns_in_appending(turns: TurnTakers) -> None:
         assert turns.hudi.failures(turns.table, exercise=False) == []
 
 
-def test_log_files_roll_over_and_blocks_end_at_their_sizes(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_log_files_roll_over_and_blocks_end_at_their_sizes(hudi: RealHudi, spark, tmp_path) -> None:
     scenario = BY_NAME["nonpartitioned"]
     turns = TurnTakers(scenario, tmp_path / "table", hudi, spark, SMALL_BLOCKS)
     turns.write("us", "insert", scenario.batch(range(60), 1))
@@ -215,9 +213,7 @@ def test_rows_that_say_they_are_deleted_become_delete_records(
 
 @pytest.mark.parametrize("block", ["avro", "parquet"])
 @pytest.mark.parametrize("name", ["two_hive_partitions", "every_type", "commit_time_ordering"])
-def test_hudi_rs_reads_our_log_files(
-    name: str, block: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_rs_reads_our_log_files(name: str, block: str, spark: SparkSession, tmp_path) -> None:
     if (name, block) == ("every_type", "avro"):
         pytest.xfail("hudi-rs cannot hold the zone of Avro's timestamps against that of Parquet's")
     scenario, table = BY_NAME[name], tmp_path / "table"

@@ -85,9 +85,7 @@ def half_merged(tmp_path: Path) -> MorTable:
     return made
 
 
-def test_file_groups_without_log_files_are_left_to_spark(
-    spark: SparkSession, half_merged: MorTable
-) -> None:
+def test_file_groups_without_log_files_are_left_to_spark(spark, half_merged: MorTable) -> None:
     frame = read(spark, half_merged.path)
     assert rows_of(frame) == row_texts(pyhudi.read_table(half_merged.path))
     chosen = frame.where(F.col("ts") > 5).select("id")
@@ -127,9 +125,7 @@ class Joining:
         return newer.set_column(newer.schema.get_field_index("name"), "name", joined)
 
 
-def test_a_merger_in_python_is_run_when_the_options_name_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_merger_in_python_is_run_when_the_options_name_it(spark: SparkSession, tmp_path) -> None:
     merger = f"{__name__}:Joining"
     made = MorTable.make(
         tmp_path / "t",

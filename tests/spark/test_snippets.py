@@ -1,7 +1,5 @@
 """What the pages show of data frames, run."""
 
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,9 +15,7 @@ FLIGHTS = """
 
 
 @pytest.mark.parametrize("snippet", snippets("python", runner="spark"))
-def test_a_block_that_takes_a_session_runs(
-    snippet: Snippet, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_block_that_takes_a_session_runs(snippet: Snippet, spark: SparkSession, tmp_path) -> None:
     frame = spark.sql(FLIGHTS)
     names = snippet.run(tmp_path / "flights", spark=spark, frame=frame)
     assert names["frame"].count() == pyhudi.read_table(str(tmp_path / "flights")).num_rows == 1

@@ -156,8 +156,7 @@ def leaving_a_trace(folder: Path) -> TaskFunction:
 
 def hints_change_no_row(runner: Runner, _: Path) -> None:
     with runner.named("hinted") as spilled_bytes:
-        rows = spread(runner, *LETTERS).few_a_batch()
-        assert len(told(rows.map(seen, SEEN), "n")) == 7
+        assert len(told(spread(runner, *LETTERS).few_a_batch().map(seen, SEEN), "n")) == 7
     assert spilled_bytes() == 0
     assert runner.parallelism > 0
 

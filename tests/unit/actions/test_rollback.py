@@ -51,8 +51,7 @@ def test_metadata_of_our_own_reads_back_the_same() -> None:
     )
     assert RollbackMetadata.from_bytes(metadata.to_bytes()) == metadata
     (record,) = read_container(metadata.to_bytes())
-    assert record["totalFilesDeleted"] == 1
-    assert record["commitsRollback"] == ["1"]
+    assert (record["totalFilesDeleted"], record["commitsRollback"]) == (1, ["1"])
 
 
 def test_another_record_is_no_plan() -> None:

@@ -132,8 +132,7 @@ def test_a_replaced_group_is_hidden_with_its_log_files() -> None:
 
 
 def targets(files, logs, timeline, compacting) -> dict[GroupId, AppendTarget]:
-    groups = file_groups(files, logs, timeline, ORDER)
-    return append_targets(groups, ORDER, compacting=compacting)
+    return append_targets(file_groups(files, logs, timeline, ORDER), ORDER, compacting=compacting)
 
 
 def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:

@@ -38,9 +38,7 @@ def test_trailing_zeros_and_swapped_words_change_the_hash() -> None:
     assert len(set(key_hash(pa.array(texts)).tolist())) == len(texts)
 
 
-def test_keys_longer_than_a_slice_and_many_slices_hash_as_single_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_keys_longer_than_a_slice_and_many_slices_hash_as_single_ones(monkeypatch) -> None:
     texts = [string.ascii_letters[:n] for n in range(50)] * 3
     expected = key_hash(pa.array(texts)).tolist()
     monkeypatch.setattr(module, "SLICE_ROWS", 7)

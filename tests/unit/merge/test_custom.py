@@ -65,8 +65,7 @@ def test_what_is_no_merger_is_refused(path: str, words: str) -> None:
 
 def test_the_answer_is_in_the_types_of_the_table_with_its_meta_columns() -> None:
     rows, is_kept = run_merger(f"{__name__}:Sum", ROWS, ROWS)
-    assert rows.schema == ROWS.schema
-    assert rows.column("n").to_pylist() == [2, 4]
+    assert (rows.schema, rows.column("n").to_pylist()) == (ROWS.schema, [2, 4])
     assert rows.column(RECORD_KEY).to_pylist() == ["a", "b"]
     assert not is_kept.any()
 

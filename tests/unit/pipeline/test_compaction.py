@@ -28,8 +28,7 @@ def test_a_plan_of_hudi_is_run_and_the_next_is_made(tmp_path: Path) -> None:
     done = compact(table, mode="execute")
     assert (done.status, done.instant, done.operation) == ("committed", PLANNED, "compact")
     assert (done.files["created"], done.files["rewritten"]) == (0, 2)
-    assert done.partitions == ("north", "south")
-    assert set(done.stages) == {"write", "commit"}
+    assert (done.partitions, set(done.stages)) == (("north", "south"), {"write", "commit"})
     assert told(row_texts(pyhudi.read_table(table))) == told(expected_rows(TABLE))
     planned = compact(table, mode="schedule", options=DUE)
     assert planned.status == "scheduled"
@@ -57,8 +56,7 @@ def test_a_request_is_carried_out_once(tmp_path: Path) -> None:
     assert (done.status, done.instant) == ("committed", first.instant)
     assert compact(table, DUE, **asked).status == "already_committed"
     commit = commit_of(table, done.instant)
-    assert commit["extraMetadata"]["team"] == "ops"
-    assert commit["operationType"] == "COMPACT"
+    assert (commit["extraMetadata"]["team"], commit["operationType"]) == ("ops", "COMPACT")
 
 
 def test_a_plan_is_taken_back(tmp_path: Path) -> None:
@@ -125,9 +123,7 @@ def test_a_write_only_plans_where_it_is_asked_to(tmp_path: Path) -> None:
     assert rows_of(table) == before
 
 
-def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(tmp_path: Path, caplog) -> None:
     table, told = tmp_path / "orders", []
     due = {"hoodie_compact_inline_max_delta_commits": "2"}
     with caplog.at_level(logging.INFO, "pyhudi"):
@@ -142,16 +138,13 @@ def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(
     assert compactions(table) == ["planned"]
 
 
-def test_a_write_stands_when_its_compaction_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_stands_when_its_compaction_fails(tmp_path: Path, monkeypatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ConflictError("another writer is at work")
 
     table = tmp_path / "orders"
     monkeypatch.setattr("pyhudi.services.compaction_kinds.schedule", fails)
-    result = written(table, 1, hoodie_compact_inline="true")
-    assert result.status == "committed"
+    assert written(table, 1, hoodie_compact_inline="true").status == "committed"
     assert len(rows_of(table)) == 19
 
 

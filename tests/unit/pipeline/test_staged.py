@@ -94,8 +94,7 @@ def test_a_record_that_moves_is_deleted_in_a_log_and_may_come_back(table: Path) 
 def test_rows_of_a_bucket_go_to_one_file_group(table: Path) -> None:
     hashed = {**LOGGED, "hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
     write(table, FIRST, "upsert", hashed)
-    found = write(table, many(range(5, 30), 2, "new"), "upsert", hashed)
-    assert found.files["rewritten"] == 0
+    assert write(table, many(range(5, 30), 2, "new"), "upsert", hashed).files["rewritten"] == 0
     assert len({path.split("_")[0] for path in data_files(table)}) <= 4
     assert rows_of(table) == sorted([*tuples(FIRST)[:5], *tuples(many(range(5, 30), 2, "new"))])
 
@@ -104,8 +103,7 @@ def test_an_insert_leaves_out_the_keys_that_are_there_and_no_others(table: Path)
     dropping = {**NO_SMALL_FILES, "hoodie.datasource.write.insert.drop.duplicates": "true"}
     write(table, FIRST, "insert", NO_SMALL_FILES)
     write(table, many([3], 1, "").select(["id", "part"]), "delete", NO_SMALL_FILES)
-    found = write(table, many([3, 4, 40], 9, "fresh"), "insert", dropping)
-    assert found.records["inserted"] == 2
+    assert write(table, many([3, 4, 40], 9, "fresh"), "insert", dropping).records["inserted"] == 2
     kept = [row for row in tuples(FIRST) if row[0] != "k0003"]
     assert rows_of(table) == sorted([*kept, *tuples(many([3, 40], 9, "fresh"))])
 

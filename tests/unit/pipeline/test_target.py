@@ -135,9 +135,7 @@ def test_a_table_that_cannot_be_made_is_not(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "value"), [("binary", b"1"), ("list", [1])])
-def test_a_type_without_order_is_no_ordering_column(
-    tmp_path: Path, kind: str, value: object
-) -> None:
+def test_a_type_without_order_is_no_ordering_column(tmp_path, kind: str, value: object) -> None:
     rows = with_column("ts", [value] * 3)
     assert_refused(tmp_path / "table", RequestError, ["ts", kind], rows=rows)
 

@@ -25,8 +25,7 @@ def test_a_plan_names_the_files_and_columns_that_answer() -> None:
     filters = (pc.field("part") == "north") & (pc.field("qty") > 5)
     plan = plan_read(table, ReadConfig(), columns=["price", "id"], filters=filters)
     assert {file.partition for file in plan.files} == {"north"}
-    assert plan.columns == ("price", "id")
-    assert plan.needed == ("id", "part", "qty", "price")
+    assert (plan.columns, plan.needed) == (("price", "id"), ("id", "part", "qty", "price"))
     assert plan.result_schema.names == ["price", "id"]
 
 

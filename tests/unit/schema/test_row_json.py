@@ -72,5 +72,4 @@ def test_nested_rows_read_back_from_their_json(rows, start):
     given_rows = [
         {**row, "m": None if row["m"] is None else list(row["m"].items())} for row in rows
     ]
-    table = pa.Table.from_pylist(given_rows, schema=schema).slice(start)
-    assert _read(table) == rows[start:]
+    assert _read(pa.Table.from_pylist(given_rows, schema=schema).slice(start)) == rows[start:]

@@ -48,8 +48,7 @@ def test_slices_that_are_as_planned_are_found_in_the_order_of_the_plan() -> None
 
 def test_a_slice_that_has_changed_is_left() -> None:
     plan = planned((MANY, ("1", "2", "3")))
-    more = made("p", "many", 1, 1, 1, 1, base_mb=10)
-    assert unchanged_slices(plan, [more], ()) == ()
+    assert unchanged_slices(plan, [made("p", "many", 1, 1, 1, 1, base_mb=10)], ()) == ()
     assert unchanged_slices(plan, [replace(MANY, base_instant="2")], ()) == ()
     assert unchanged_slices(plan, [MANY], {("p", "many")}) == ()
     assert unchanged_slices(plan, [NONE], ()) == ()

@@ -185,8 +185,7 @@ def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(ref
             run.complete(None, frozenset(["p/counts"]))
 
     raised = outcome(write)
-    asked = [("begin", True), ("check_marked", True), ("check_held", True)]
-    assert exclusion.asked[:3] == asked
+    assert exclusion.asked[:3] == [("begin", True), ("check_marked", True), ("check_held", True)]
     is_there = [(Action.COMMIT, State.COMPLETED)]
     assert states(storage) == ([(Action.ROLLBACK, State.COMPLETED)] if refuses else is_there)
     assert isinstance(raised, ConflictError) == refuses

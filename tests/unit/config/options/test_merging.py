@@ -68,8 +68,7 @@ def test_a_merger_in_python_means_the_mode_custom() -> None:
 
 @pytest.mark.parametrize("payload", [PARTIAL_UPDATE_PAYLOAD, NON_DEFAULTS_PAYLOAD, DMS_PAYLOAD])
 def test_the_mode_custom_may_come_with_a_payload_class(payload: str) -> None:
-    config = MergeConfig.from_options({MODE: "custom", PAYLOAD: payload})
-    assert config.payload_class == payload
+    assert MergeConfig.from_options({MODE: "custom", PAYLOAD: payload}).payload_class == payload
 
 
 @pytest.mark.parametrize(

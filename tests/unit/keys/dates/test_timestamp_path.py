@@ -217,8 +217,7 @@ def test_rows_that_are_no_date_are_told_apart() -> None:
     for rows in (column, column.dictionary_encode(), column.cast(pa.large_string())):
         assert spelled.unread(rows).to_pylist() == [False, True, False, True, True]
     assert spelled.unread(column.slice(0, 0)).to_pylist() == []
-    numbers = path(type="UNIX_TIMESTAMP", spell="yyyy")
-    assert numbers.unread(SECONDS).to_pylist() == [False] * 5
+    assert path(type="UNIX_TIMESTAMP", spell="yyyy").unread(SECONDS).to_pylist() == [False] * 5
 
 
 def test_a_time_that_the_clocks_left_out_is_refused() -> None:

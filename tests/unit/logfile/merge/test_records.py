@@ -58,8 +58,7 @@ def texts(found: LogRecords) -> dict[str, str]:
 
 def test_nothing_comes_to_nothing() -> None:
     found = merged(EVENT_TIME)
-    assert len(found) == 0
-    assert found.rows.schema == SCHEMA
+    assert (len(found), found.rows.schema) == (0, SCHEMA)
 
 
 def test_rows_without_a_key_are_told() -> None:

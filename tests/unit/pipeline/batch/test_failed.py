@@ -48,8 +48,7 @@ def test_nothing_more_is_keyed_once_a_failure_is_fatal_but_all_are_counted():
     keys, failed = _keyed(FailureConfig(), [("a", 1)], [(None, 1)], [("b", 2**40), ("c", 1)])
     assert keys == [["a"]]
     assert failed.is_fatal
-    assert failed.report.count == 2
-    assert list(failed.take()) == []
+    assert (failed.report.count, list(failed.take())) == (2, [])
 
 
 def test_a_batch_that_no_row_is_to_blame_for_fails_as_it_is():

@@ -89,8 +89,7 @@ def test_a_bulk_insert_of_files_makes_few_of_its_own(tmp_path: Path) -> None:
         large = spread.in_large_tasks(most_bytes)
         assert least <= len(large.tasks) <= least + 2
         assert [split for task in large.tasks for split in task] == [s for (s,) in spread.tasks]
-    done = written(spread, tmp_path / "table", "bulk_insert")
-    assert done.files["created"] <= 3 * cores
+    assert written(spread, tmp_path / "table", "bulk_insert").files["created"] <= 3 * cores
     assert len(rows_of(tmp_path / "table")) == 4000
 
 

@@ -92,9 +92,7 @@ def test_records_stay_where_they_are_when_they_are_not_to_move(tmp_path: Path) -
     )
 
 
-def test_an_index_by_partition_takes_equal_keys_of_two_partitions_for_two_records(
-    tmp_path: Path,
-) -> None:
+def test_an_index_by_partition_takes_equal_keys_of_two_partitions_for_two_records(tmp_path) -> None:
     table = tmp_path / "t"
     write(table, FIRST, "insert", index("BLOOM"))
     write(table, BATCH, "upsert", index("BLOOM"))
@@ -121,8 +119,7 @@ def test_a_bucket_index_puts_each_key_into_the_file_group_of_its_hash(tmp_path: 
     found = pyhudi.read_table(table).select(["_hoodie_record_key", "_hoodie_file_name"])
     buckets = BucketHash(num_buckets=4, fields=("id",)).buckets_of(found.column(0))
     assert [hash_bucket_of(name.as_py()) for name in found.column(1)] == buckets.tolist()
-    files = pyhudi.open_table(str(table)).latest_base_files()
-    assert len(files) <= 8
+    assert len(pyhudi.open_table(str(table)).latest_base_files()) <= 8
     expected = [
         row
         for rows in (

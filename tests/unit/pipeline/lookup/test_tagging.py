@@ -59,6 +59,5 @@ def test_rows_of_keys_that_only_meet_in_a_group_are_no_updates() -> None:
     counts = (MatchCount(piece=piece, file=file, count_rows=rows) for piece, file, rows in found)
     matches = KeyMatches(counts=tuple(counts), at_hand={}, held=())
     tagged = TaggedBatch(files=tuple(FILES), matches=matches, groups=frozenset({9}))
-    assert tagged.updates() == {0: 4, 1: 5}
-    assert tagged.matched_rows() == {0: 6, 1: 8}
+    assert (tagged.updates(), tagged.matched_rows()) == ({0: 4, 1: 5}, {0: 6, 1: 8})
     assert tagged.matched_files() == {0: 2, 1: 2}

@@ -50,8 +50,7 @@ def test_a_file_that_has_reached_its_size_is_followed_by_the_next(monkeypatch: p
     assert [key for stat in stats for key in keys_in(storage, stat.path)] == [
         f"k{n:05d}" for n in range(30_000)
     ]
-    sizes = [stat.file_size_bytes for stat in stats]
-    assert all(35_000 < size < 60_000 for size in sizes[:-1])
+    assert all(35_000 < size < 60_000 for size in [stat.file_size_bytes for stat in stats][:-1])
     assert sum(stat.num_inserts for stat in stats) == 30_000
     assert parquet_files(storage) == sorted(stat.path or "" for stat in stats)
 

@@ -213,9 +213,7 @@ def test_blocks_that_were_rolled_back_are_left_out(tmp_path: Path) -> None:
     assert block.header[HeaderKey.COMPACTED_BLOCK_TIMES] == f"{moment('5')},{moment('2')}"
 
 
-def test_records_past_their_memory_are_log_compacted_from_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_past_their_memory_are_log_compacted_from_disk(tmp_path: Path, monkeypatch) -> None:
     blocks = [row_block(str(n), *((f"k{m}", n, "v" * n) for m in range(40))) for n in range(2, 6)]
     whole, spilled = made(tmp_path / "a", *blocks), made(tmp_path / "b", *blocks)
     instant = compacted_logs(whole)

@@ -58,8 +58,7 @@ def test_updates_stay_and_inserts_fill_the_smallest_file_first():
     files = [base("big", 9_000), base("mid", 7_000), base("tiny", 4_000)]
     plan = plan_of({"p": 1000}, {("p", "mid"): 3, ("p", "big"): 2}, files)
     assert shape(plan) == [("big", 2, 0), ("mid", 3, 300), ("tiny", 0, 600), ("new0-0", 0, 100)]
-    assert plan.by_file["p", "mid"] == 1
-    assert plan.shares["p"].buckets.tolist() == [2, 1, 3]
+    assert (plan.by_file["p", "mid"], plan.shares["p"].buckets.tolist()) == (1, [2, 1, 3])
 
 
 def test_files_of_equal_size_are_filled_in_the_order_of_their_ids():
@@ -69,8 +68,7 @@ def test_files_of_equal_size_are_filled_in_the_order_of_their_ids():
 
 def test_a_limit_of_zero_leaves_every_file_alone():
     sizing = FileSizing(max_file_size=10_000, small_file_limit=0)
-    plan = plan_of({"p": 5}, {}, [base("a", 10)], sizing)
-    assert shape(plan) == [("new0-0", 0, 5)]
+    assert shape(plan_of({"p": 5}, {}, [base("a", 10)], sizing)) == [("new0-0", 0, 5)]
 
 
 def test_a_file_of_just_the_limit_is_not_small():
@@ -81,8 +79,7 @@ def test_a_file_of_just_the_limit_is_not_small():
 
 def test_a_small_file_without_room_gets_nothing():
     sizing = FileSizing(max_file_size=10_000, small_file_limit=20_000)
-    plan = plan_of({"p": 5}, {}, [base("a", 9_995)], sizing)
-    assert shape(plan) == [("new0-0", 0, 5)]
+    assert shape(plan_of({"p": 5}, {}, [base("a", 9_995)], sizing)) == [("new0-0", 0, 5)]
 
 
 def test_new_file_groups_get_equal_shares_of_what_fits():
@@ -158,8 +155,7 @@ def test_every_row_has_a_place_that_has_room(files, inserts, data):
 def test_the_same_input_gives_the_same_plan(files, inserts):
     bases = [base(f"f{number}", size, partition) for partition, number, size in files]
     first, second = plan_of(inserts, {}, bases), plan_of(inserts, {}, bases[::-1])
-    assert first.buckets == second.buckets
-    assert first.by_file == second.by_file
+    assert (first.buckets, first.by_file) == (second.buckets, second.by_file)
     for partition, shares in first.shares.items():
         assert np.array_equal(shares.buckets, second.shares[partition].buckets)
         assert np.array_equal(shares.upper, second.shares[partition].upper)
