@@ -68,9 +68,7 @@ def test_the_job_gets_the_arguments(submissions: list[list[str]], monkeypatch) -
     assert request.options()["hoodie.compaction.target.io"] == "100"
 
 
-def test_a_log_compaction_is_asked_for_by_its_kind(
-    submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_compaction_is_asked_for_by_its_kind(submissions: list[list[str]], monkeypatch):
     monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         kind="log_compaction",
@@ -96,9 +94,7 @@ def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
     assert submissions == []
 
 
-def test_a_retry_whose_plan_was_made_submits_nothing(
-    submissions: list[list[str]], tmp_path: Path
-) -> None:
+def test_a_retry_whose_plan_was_made_submits_nothing(submissions: list[list[str]], tmp_path: Path):
     path = golden_copy("v6_mor_pending_compaction", tmp_path)
     task = make(base_path=str(path), mode="schedule")
     context = task_context(task)

@@ -121,9 +121,7 @@ def test_a_retry_whose_commit_landed_submits_nothing(
     assert submissions == []
 
 
-def test_a_cleared_task_is_submitted_again(
-    submissions: Submissions, landed: dict[str, JobResult]
-) -> None:
+def test_a_cleared_task_is_submitted_again(submissions: Submissions, landed: dict[str, JobResult]):
     task = make()
     landed[idempotency_key(task_context(task))] = COMMITTED
     task.execute(task_context(task, try_number=2, cleared=1))
@@ -160,9 +158,7 @@ def test_a_cluster_is_sent_the_engine(submissions: Submissions, landed: Any, mon
     assert Path(engine).name.startswith("pyhudi-")
 
 
-def test_a_job_id_from_before_a_clear_is_not_found_again(
-    submissions: Submissions, landed: Any
-) -> None:
+def test_a_job_id_from_before_a_clear_is_not_found_again(submissions: Submissions, landed: Any):
     task = make()
     task.execute(task_context(task))
     before = task.external_id_key

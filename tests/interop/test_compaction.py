@@ -128,8 +128,7 @@ def test_both_plan_the_same(hudi: RealHudi, spark: SparkSession, tmp_path: Path)
     ours_ = compact(spark, table, mode="schedule").instant
     mine = read_plan_of(table, ours_)
     assert compact(spark, table, mode="unschedule", instant=ours_).status == "unscheduled"
-    theirs = hudi.ask("plan_compaction", table=str(table))
-    found = read_plan_of(table, theirs)
+    found = read_plan_of(table, hudi.ask("plan_compaction", table=str(table)))
     assert sorted(mine.operations, key=str) == sorted(found.operations, key=str)
     assert (mine.compactor_class, mine.preserves_meta_columns) == (
         found.compactor_class,

@@ -83,8 +83,7 @@ def test_keys_and_paths_are_those_of_hudi_and_we_go_on(
 def test_hudi_goes_on_with_our_table(case: KeyCase, table: Path, hudi: RealHudi) -> None:
     hudi.write(table, batch(LATER, 2), "upsert", options=_restated(case))
     assert_both_written(table, case, hudi)
-    gone = batch(range(10, 14), 3)
-    hudi.write(table, gone, "delete", options=_restated(case))
+    hudi.write(table, batch(range(10, 14), 3), "delete", options=_restated(case))
     assert len(ours.read(table)) == 26
 
 

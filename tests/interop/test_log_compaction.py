@@ -192,8 +192,7 @@ def die_midway(table: Path, instant: str) -> None:
     """A run that has written its files and no commit."""
     run = log_compaction_run(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
     _DEAD.append(run)
-    work = run.__enter__()
-    write_slices(work, instant, LOG_COMPACTION_KIND)
+    write_slices(run.__enter__(), instant, LOG_COMPACTION_KIND)
     for heartbeat in (table / ".hoodie" / ".heartbeat").iterdir():
         heartbeat.write_bytes(heartbeat_of(dead_pid()))
 

@@ -125,8 +125,7 @@ def test_deletes_of_hudi_are_weighed_column_by_column(
 def test_hudi_weighs_deletes_that_we_encode(hudi_1x: RealHudi, tmp_path: Path) -> None:
     """A delete block of Hudi is replaced by one of ours with other values."""
     hudi, table, types = hudi_1x, tmp_path / "table", ("long", "int")
-    fives = dict.fromkeys(WEIGHED, (5, 5))
-    rows = batch(types, fives, gone=False, text="base")
+    rows = batch(types, dict.fromkeys(WEIGHED, (5, 5)), gone=False, text="base")
     hudi.write(table, rows, "insert", options=OPTIONS, mode="overwrite")
     gone = batch(types, dict.fromkeys(WEIGHED, (9, 9)), gone=True, text="gone")
     hudi.write(table, gone, "upsert", options=OPTIONS)
@@ -157,8 +156,7 @@ def test_hudi_weighs_deletes_that_we_write(
 ) -> None:
     """Rows that say they are deleted, in a write of ours to a table of Hudi."""
     hudi, table = hudi_1x, tmp_path / "table"
-    fives = dict.fromkeys(WEIGHED, (5, 5))
-    rows = batch(types, fives, gone=False, text="base")
+    rows = batch(types, dict.fromkeys(WEIGHED, (5, 5)), gone=False, text="base")
     hudi.write(table, rows, "insert", options=OPTIONS, mode="overwrite")
     gone = batch(types, WEIGHED, gone=True, text="gone")
     ours.write(spark, table, gone, "upsert", OPTIONS)

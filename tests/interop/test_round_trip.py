@@ -78,9 +78,7 @@ def test_hudi_reads_and_validates_what_we_wrote(table: Written, hudi: RealHudi) 
     assert hudi.failures(table.path) == []
 
 
-def test_hudi_resolves_the_columns_in_the_order_we_give_them(
-    table: Written, hudi: RealHudi
-) -> None:
+def test_hudi_resolves_the_columns_in_the_order_we_give_them(table: Written, hudi: RealHudi):
     fields = json.loads(hudi.ask("schema", table=str(table.path))["avro"])["fields"]
     names = [*META_COLUMNS, *(field["name"] for field in fields)]
     assert pyhudi.read_table(str(table.path)).schema.names == names

@@ -170,9 +170,7 @@ def test_a_record_that_moves_leaves_its_log_with_a_delete(
         assert_same_rows(ours.read(table), by_hudi)
 
 
-def test_rows_that_say_they_are_deleted_become_delete_records(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_that_say_they_are_deleted_become_delete_records(hudi: RealHudi, spark, tmp_path):
     """With their ordering values, as Hudi writes them.
 
     An older one deletes nothing; 0.15 weighs them against other log records alone.

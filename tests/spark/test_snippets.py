@@ -16,6 +16,5 @@ FLIGHTS = """
 
 @pytest.mark.parametrize("snippet", snippets("python", runner="spark"))
 def test_a_block_that_takes_a_session_runs(snippet: Snippet, spark: SparkSession, tmp_path) -> None:
-    frame = spark.sql(FLIGHTS)
-    names = snippet.run(tmp_path / "flights", spark=spark, frame=frame)
+    names = snippet.run(tmp_path / "flights", spark=spark, frame=spark.sql(FLIGHTS))
     assert names["frame"].count() == pyhudi.read_table(str(tmp_path / "flights")).num_rows == 1

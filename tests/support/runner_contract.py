@@ -136,8 +136,7 @@ def sorted_within_tasks_rows_stay_there(runner: Runner, _: Path) -> None:
 
 
 def held_rows_are_made_once(runner: Runner, folder: Path) -> None:
-    rows = spread(runner, *LETTERS).map(leaving_a_trace(folder), SCHEMA)
-    held = rows.hold()
+    held = spread(runner, *LETTERS).map(leaving_a_trace(folder), SCHEMA).hold()
     for _ in range(2):
         assert sorted(told(held.select("n"), "n")) == [(n,) for n in range(7)]
     assert len(list(folder.iterdir())) == 2

@@ -144,8 +144,7 @@ def test_parquet_types_are_those_hudi_writes():
     meta = rows_from(0, 1).select(META_FIELDS)
     columns = [pa.array(values[field.name], field.type) for field in schema]
     table = pa.table([*meta.columns, *columns], names=[*META_FIELDS, *schema.names])
-    content = _written([table], schema)
-    found = pq.ParquetFile(pa.BufferReader(content))
+    found = pq.ParquetFile(pa.BufferReader(_written([table], schema)))
     leaves = [found.schema.column(i) for i in range(5, len(found.schema.names))]
     assert [(leaf.path, leaf.physical_type) for leaf in leaves] == [
         ("dec", "FIXED_LEN_BYTE_ARRAY"),

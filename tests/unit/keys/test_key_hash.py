@@ -17,9 +17,7 @@ def one(text: str) -> int:
 
 @settings(max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=30), st.integers(0, 5), st.integers(0, 5))
-def test_equal_strings_hash_equal_whatever_array_they_are_in(
-    texts: list[str], skip: int, cut: int
-) -> None:
+def test_equal_strings_hash_equal_whatever_array_they_are_in(texts: list[str], skip: int, cut: int):
     expected = [one(text) for text in texts]
     array = pa.array(["x" * skip] * skip + texts + ["tail"], pa.string())
     sliced = array.slice(skip, len(texts))

@@ -192,9 +192,7 @@ def test_a_batch_is_combined_as_the_plain_rule_says(name: str, batch: list[Row])
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=60)
 @given(pairs=PAIRS)
-def test_stored_rows_become_what_the_plain_rule_says(
-    name: str, pairs: list[tuple[Row, Row]]
-) -> None:
+def test_stored_rows_become_what_the_plain_rule_says(name: str, pairs: list[tuple[Row, Row]]):
     rule, _, mode = RULES[name]
     stored, incoming = table([pair[0] for pair in pairs]), table([pair[1] for pair in pairs])
     expected = [mode(old, new) for old, new in pairs]
@@ -292,8 +290,7 @@ def test_meta_columns_are_those_of_the_incoming_row() -> None:
 
 
 def test_stored_rows_may_be_dictionary_encoded() -> None:
-    encoded = pa.array(["s", "t"]).dictionary_encode()
-    stored = pa.table({"ts": [1, 1], "a": encoded})
+    stored = pa.table({"ts": [1, 1], "a": pa.array(["s", "t"]).dictionary_encode()})
     incoming = pa.table({"ts": [2, 2], "a": pa.array([None, "i"])})
     found = RULES["partial update"][0].merge(stored, incoming).rows
     assert (found.column("a").to_pylist(), found.schema) == (["s", "i"], incoming.schema)

@@ -93,8 +93,7 @@ def compactions(table: Path) -> list[str]:
     return ["done" if f"{time}.commit" in names else "planned" for time in plans]
 
 
-def test_a_write_compacts_when_it_is_due(tmp_path: Path) -> None:
-    table = tmp_path / "orders"
+def test_a_write_compacts_when_it_is_due(table: Path) -> None:
     inline = {"hoodie_compact_inline": "true", "hoodie_compact_inline_max_delta_commits": "3"}
     states = []
     for ts in range(1, 6):
@@ -106,8 +105,7 @@ def test_a_write_compacts_when_it_is_due(tmp_path: Path) -> None:
     assert len(rows_of(table, query_type="read_optimized")) == 19
 
 
-def test_a_write_only_plans_where_it_is_asked_to(tmp_path: Path) -> None:
-    table = tmp_path / "orders"
+def test_a_write_only_plans_where_it_is_asked_to(table: Path) -> None:
     plans = {
         "hoodie_compact_schedule_inline": "true",
         "hoodie_compact_inline_max_delta_commits": "2",
@@ -138,11 +136,10 @@ def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(tmp_path: Path,
     assert compactions(table) == ["planned"]
 
 
-def test_a_write_stands_when_its_compaction_fails(tmp_path: Path, monkeypatch) -> None:
+def test_a_write_stands_when_its_compaction_fails(table: Path, monkeypatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ConflictError("another writer is at work")
 
-    table = tmp_path / "orders"
     monkeypatch.setattr("pyhudi.services.compaction_kinds.schedule", fails)
     assert written(table, 1, hoodie_compact_inline="true").status == "committed"
     assert len(rows_of(table)) == 19
@@ -152,8 +149,7 @@ def test_a_write_stands_when_its_compaction_fails(tmp_path: Path, monkeypatch) -
     "shape",
     [{}, {"hoodie_table_base_file_format": "ORC"}, {"hoodie_populate_meta_fields": "false"}],
 )
-def test_writes_go_on_top_of_a_plan(shape: dict[str, str], tmp_path: Path) -> None:
-    table = tmp_path / "orders"
+def test_writes_go_on_top_of_a_plan(shape: dict[str, str], table: Path) -> None:
     for ts in (1, 2):
         written(table, ts, **shape)
     planned = compact(table, mode="schedule", options=DUE).instant
@@ -166,8 +162,7 @@ def test_writes_go_on_top_of_a_plan(shape: dict[str, str], tmp_path: Path) -> No
         compact(table, mode="unschedule", instant=planned)
     written(table, 4)
     before = rows_of(table)
-    assert len(before) == 19
-    assert compact(table, options=DUE).status == "committed"
+    assert (len(before), compact(table, options=DUE).status) == (19, "committed")
     assert rows_of(table, query_type="read_optimized") == before
 
 
@@ -208,10 +203,7 @@ def test_a_log_compaction_that_is_not_there_changes_nothing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("shape", [{}, {"hoodie_populate_meta_fields": "false"}])
-def test_a_write_log_compacts_when_enough_blocks_have_gathered(
-    shape: dict[str, str], tmp_path: Path
-) -> None:
-    table = tmp_path / "orders"
+def test_a_write_log_compacts_when_enough_blocks_have_gathered(shape: dict[str, str], table: Path):
     inline = {"hoodie_log_compaction_inline": "true", "hoodie_log_compaction_blocks_threshold": "3"}
     counts = []
     for ts in range(1, 7):

@@ -108,9 +108,7 @@ def test_failed_records_are_saved_and_the_others_written(
 
 
 @pytest.mark.parametrize("operation", ["upsert", "bulk_insert"])
-def test_without_a_report_nothing_is_written_and_all_causes_are_named(
-    table: Path, operation: str
-) -> None:
+def test_without_a_report_nothing_is_written_and_all_causes_are_named(table: Path, operation: str):
     before, files = tree(table), data_files(table)
     with pytest.raises(RecordKeyError) as caught:
         write(table, MIXED, operation, {**OPTIONS, **ASKED})

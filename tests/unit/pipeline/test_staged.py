@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pyarrow.compute as pc
-import pytest
 
 import pyhudi
 from pyhudi.schema.metafields import META_FIELDS
@@ -22,11 +21,6 @@ from tests.support.orders import (
 from tests.support.tree import data_files
 
 FIRST = many(range(10), 1, "old")
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return tmp_path / "t"
 
 
 def logs_of(table: Path) -> list[str]:

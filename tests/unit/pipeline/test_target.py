@@ -223,8 +223,7 @@ def test_a_bulk_insert_that_meets_a_null_key_leaves_the_rows_as_they_were(table:
 
 
 def test_a_second_writer_is_turned_away_while_the_first_lives(table: Path) -> None:
-    opened = open_table(str(table))
-    first = writer_of(opened, SystemClock(), HeartbeatConfig())
+    first = writer_of(open_table(str(table)), SystemClock(), HeartbeatConfig())
     with InstantRun(first, Action.COMMIT) as run:
         before = tree(table)
         with pytest.raises(ConflictError, match=run.instant) as caught:

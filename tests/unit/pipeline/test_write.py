@@ -39,11 +39,6 @@ COMBINED = {**OPTIONS, "hoodie.combine.before.insert": "true"}
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return tmp_path / "table"
-
-
-@pytest.fixture
 def written(table: Path) -> Path:
     write(table, FIRST, "insert")
     return table

@@ -102,9 +102,7 @@ def test_change_data_of_a_merge_on_read_table_is_not_read_yet() -> None:
         pytest.param("hoodie.table.base.file.format", "HFILE", "HFILE", id="hfile"),
     ],
 )
-def test_tables_that_cannot_be_read_yet_are_named(
-    tmp_path: Path, key: str, value: str, message: str
-) -> None:
+def test_tables_that_cannot_be_read_yet_are_named(tmp_path, key: str, value: str, message: str):
     table = golden_copy("v6_cow_basic", tmp_path)
     set_property(table, key, value)
     with pytest.raises(UnsupportedError, match=f"v6_cow_basic.*{message}"):

@@ -212,8 +212,7 @@ def test_batches_and_tables_hold_the_same(table: MorTable, query: dict) -> None:
 
 def test_a_damaged_block_is_an_error_that_names_it(table: MorTable) -> None:
     path = table.log("f", "1", rows_at("2", ("a", 6, "2")))
-    data = path.read_bytes()
-    path.write_bytes(data.replace(b'"record"', b'"recoil"', 1))
+    path.write_bytes(path.read_bytes().replace(b'"record"', b'"recoil"', 1))
     table.instant("2")
     with pytest.raises(CorruptTableError, match=r"AVRO block at byte 0 of \.f_\d+\.log\.1_0-0-0"):
         read(table)

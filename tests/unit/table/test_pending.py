@@ -14,8 +14,7 @@ def pending(table: Table) -> dict[tuple[str, str], str]:
 
 
 def test_a_pending_compaction_claims_the_file_groups_of_its_plan() -> None:
-    table = open_table(golden_table("v6_mor_pending_compaction"))
-    found = pending(table)
+    found = pending(open_table(golden_table("v6_mor_pending_compaction")))
     assert set(found.values()) == {"20261121104850556"}
     assert sorted(partition for partition, _ in found) == ["north", "south"]
 

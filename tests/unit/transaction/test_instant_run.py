@@ -57,8 +57,7 @@ def test_an_instant_leaves_the_files_of_its_three_states():
 
 def test_a_time_that_another_writer_has_taken_is_left_to_it():
     """The other one has signed, and will request its instant in a moment."""
-    storage = new_table()
-    taken = storage.copy()
+    taken = new_table().copy()
     taken.put(f".hoodie/.heartbeat/{FIRST}", b"its own")
     assert commit(taken, FakeClock(NOW_MS)) == "20260101000000001"
     assert taken.read(f".hoodie/.heartbeat/{FIRST}") == b"its own"

@@ -195,9 +195,7 @@ def random_parts(chance: random.Random, rule: MergeRule) -> list[pa.Table | Dele
 
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL], ids=lambda r: r.mode.name)
 @pytest.mark.parametrize("seed", range(20))
-def test_records_that_are_merged_as_they_come_are_the_same(
-    rule: MergeRule, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_that_are_merged_as_they_come_are_the_same(rule: MergeRule, seed: int, monkeypatch):
     chance = random.Random(seed)
     parts = random_parts(chance, rule)
     at_once = texts(merged(rule, *parts))

@@ -69,8 +69,7 @@ def test_values_are_pages_of_the_file_and_not_copied(tmp_path: Path) -> None:
         before = pa.total_allocated_bytes()
         batches = file.mapped()
         assert pa.total_allocated_bytes() - before < 10_000
-        table = pa.Table.from_batches(batches)
-        rows_at(table, np.array([1, 49_999]))
+        rows_at(pa.Table.from_batches(batches), np.array([1, 49_999]))
         assert pa.total_allocated_bytes() - before < 10_000
 
 

@@ -35,9 +35,7 @@ def pairs(*, is_global: bool) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("is_global", [False, True])
-def test_every_piece_is_looked_for_once_in_every_file_that_may_have_its_keys(
-    is_global: bool,
-) -> None:
+def test_every_piece_is_looked_for_once_in_every_file_that_may_have_its_keys(is_global: bool):
     wanted = [
         (piece.piece_id, number)
         for piece in PIECES

@@ -215,5 +215,4 @@ def test_a_writer_left_without_a_row_has_no_file():
         job_on(storage, INSTANT), task(), partition="p", file_id_prefix="f"
     ) as writer:
         writer.write(numbered(range(0)))
-    assert writer.stats == []
-    assert storage.files == {}
+    assert (writer.stats, storage.files) == ([], {})

@@ -167,8 +167,7 @@ def test_deletes_keep_the_ordering_values_that_they_came_with(tmp_path: Path) ->
     early = ordered_delete("2", ("k1", OrderingKind.LONG, 5), ("k2", OrderingKind.INT, 0))
     storage = made(tmp_path, early, row_block("3", ("k3", 1, "new")))
     assert len(read_texts(storage)) == 2, "the delete of k1 is older than what is stored"
-    found = compacted_logs(storage)
-    rows, gone = blocks_of(storage, found)
+    rows, gone = blocks_of(storage, compacted_logs(storage))
     assert (rows[1].kind, gone[1].kind) == (BlockKind.AVRO, BlockKind.DELETE)
     kept = read_deletes(gone[1], gone[2])
     kinds = dict(zip(kept.keys.to_pylist(), kept.kinds.tolist(), strict=True))
@@ -208,8 +207,7 @@ def test_blocks_that_were_rolled_back_are_left_out(tmp_path: Path) -> None:
         rollback_block(moment("4"), moment("3")),
         row_block("5", ("k2", 40, "z")),
     )
-    found = compacted_logs(storage)
-    ((_, block, _),) = blocks_of(storage, found)
+    ((_, block, _),) = blocks_of(storage, compacted_logs(storage))
     assert block.header[HeaderKey.COMPACTED_BLOCK_TIMES] == f"{moment('5')},{moment('2')}"
 
 
@@ -227,9 +225,7 @@ def test_records_past_their_memory_are_log_compacted_from_disk(tmp_path: Path, m
 
 @pytest.mark.parametrize("payload", [COMMIT_TIME, EVENT_TIME, PARTIAL_UPDATE_PAYLOAD])
 @pytest.mark.parametrize("seed", range(6))
-def test_any_history_reads_the_same_after_log_compactions(
-    payload: str, seed: int, tmp_path: Path
-) -> None:
+def test_any_history_reads_the_same_after_log_compactions(payload: str, seed: int, tmp_path: Path):
     """Writes, some of which fail, and log compactions in between; then a compaction."""
     history = History(random.Random(seed), payload, tmp_path / "t")
     storage = open_storage(str(tmp_path / "t"))
