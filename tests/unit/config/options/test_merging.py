@@ -36,7 +36,7 @@ FIELD, MARKER = "hoodie.payload.delete.field", "hoodie.payload.delete.marker"
         (None, MergeMode.EVENT_TIME),
     ],
 )
-def test_a_payload_class_stands_for_a_law(payload: str | None, mode: MergeMode) -> None:
+def test_a_payload_class_stands_for_a_mode(payload: str | None, mode: MergeMode) -> None:
     assert merge_mode(payload, ["ts"]) is mode
     unordered = MergeMode.COMMIT_TIME if mode is MergeMode.EVENT_TIME else mode
     assert merge_mode(payload, []) is unordered
