@@ -127,18 +127,18 @@ class PyhudiHook(BaseHook):
             table = self.open_table(base_path)
         except TableNotFoundError:
             return None
-        landed = find_committed(table.active, table.timeline, idempotency_key)
-        if landed is None:
+        earlier = find_committed(table.active, table.timeline, idempotency_key)
+        if earlier is None:
             return None
         return job_result(
             "already_committed",
             operation=operation,
             table=table.config.name,
             base_path=table.storage.uri,
-            instant=landed.instant,
-            completion_time=table.completion_time(landed.instant),
-            stats=landed.stats,
-            replaced=landed.replaced,
+            instant=earlier.instant,
+            completion_time=table.completion_time(earlier.instant),
+            stats=earlier.stats,
+            replaced=earlier.replaced,
         )
 
     def pending_compactions(self, base_path: str, *, operation: str = COMPACTION) -> list[str]:

@@ -122,7 +122,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         }
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Submit the job unless its commit has landed, and return the result."""
+        """Submit the job unless its commit is made, and return the result."""
         try:
             return self._announce(context, self._run(context))
         except HudiError as error:
@@ -131,15 +131,15 @@ class PyhudiJobOperator(SparkSubmitOperator):
     def _run(self, context: Context) -> JobResult:
         request = self.request(context)
         tables = self._tables()
-        landed = _find(request, tables)
-        if landed is None:
+        earlier = _find(request, tables)
+        if earlier is None:
             return self._submit(context, request, tables)
         self.log.info(
             "An earlier try made instant %s of %s; nothing is submitted",
-            landed.instant,
+            earlier.instant,
             request.base_path,
         )
-        return landed
+        return earlier
 
     def on_kill(self) -> None:
         """Stop spark-submit and with it the job; what it left unfinished the next writer undoes."""

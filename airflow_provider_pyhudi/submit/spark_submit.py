@@ -15,11 +15,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from airflow_provider_pyhudi.exceptions import (
-    PyhudiEnvironmentError,
-    PyhudiRequestError,
-    job_error,
-)
+from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError, job_error
 from pyhudi.jobs import FAILURE_MARKER
 
 LOCAL_MASTER = "local[*]"

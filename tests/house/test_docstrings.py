@@ -36,7 +36,6 @@ OUR_OWN = {
     "pyhudi.actions.json_text": "how Jackson prints; cited where it is used",
     "pyhudi.logfile.merge.keyed_spill": "temporary files, which Hudi never sees",
     "pyhudi.logfile.merge.row_file": "temporary files, which Hudi never sees",
-    "pyhudi.logfile.slice_log": "calls the scan, the contents and the merge, each of which cites",
     "pyhudi.merge.choice": "takes the values that a rule has chosen",
     "pyhudi.merge.custom": "mergers in Python, which Hudi does not have",
     "pyhudi.services.compaction_kinds": "names the functions of two modules, each of which cites",

@@ -6,6 +6,7 @@ import re
 from pyhudi.config import known
 from pyhudi.config.hudi_options import hudi_options
 from pyhudi.config.option import declared
+from pyhudi.config.reference import declarations
 from pyhudi.errors import UnsupportedError
 from tests.support.source_tree import ROOT, docstrings, shipped
 
@@ -34,7 +35,7 @@ def test_a_key_is_mentioned_only_where_it_is_declared() -> None:
     }
     assert not (wrong := sorted(found - set(ELSEWHERE))), (
         f"these places name an option's key: {wrong}. A key is declared once in pyhudi/config and "
-        "everything else says OPTION.key, so that its name, default and doc cannot come apart"
+        "everything else says OPTION.key, so that its name, default and text cannot come apart"
     )
     assert not (stale := sorted(set(ELSEWHERE) - found)), f"ELSEWHERE lists what is gone: {stale}"
 
@@ -103,12 +104,18 @@ def test_a_line_about_an_option_says_what_it_means() -> None:
 
 
 def test_an_option_says_what_it_does_in_a_line() -> None:
-    wrong = [
-        option.key
-        for option in declared().values()
-        if not option.doc or option.doc[0].isspace() or option.doc.endswith(".")
-    ]
-    assert not wrong, f"the doc of these options is no short phrase without a full stop: {wrong}"
+    said = {
+        option.key: text
+        for module in known.MODULES
+        for option, text in declarations(module)
+        if text
+    }
+    assert not (silent := sorted(set(declared()) - set(said))), (
+        f"no text stands below the declaration of these options, or known.MODULES lacks their "
+        f"module: {silent}"
+    )
+    wrong = sorted(key for key, text in said.items() if text.endswith("."))
+    assert not wrong, f"the text of these options is no short phrase without a full stop: {wrong}"
 
 
 def test_every_option_is_read_somewhere() -> None:

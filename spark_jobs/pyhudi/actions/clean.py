@@ -22,12 +22,12 @@ class CleanMetadata:
     earliest_retained: str | None
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> CleanMetadata:
+    def from_bytes(cls, data: bytes) -> CleanMetadata:
         """The metadata in a completed file.
 
         Raises:
-            CorruptTableError: the bytes are no such metadata; ``where`` names their file.
+            CorruptTableError: the bytes are no such metadata.
         """
-        found = only_record(data, "clean metadata", where)
-        kept = found.get("earliestCommitToRetain") or found.get("lastCompletedCommitTimestamp")
-        return cls(earliest_retained=kept or None)
+        with only_record(data, "clean metadata") as found:
+            kept = found.get("earliestCommitToRetain") or found.get("lastCompletedCommitTimestamp")
+            return cls(earliest_retained=kept or None)

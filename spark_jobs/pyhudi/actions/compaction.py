@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pyhudi.actions.container import lacks_entry, only_record, record_schema
+from pyhudi.actions.container import only_record, record_schema
 from pyhudi.actions.file_group import GroupId
 from pyhudi.schema.codec import write_container
 
@@ -58,16 +58,15 @@ class CompactionPlan:
     preserves_meta_columns: bool = False
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> CompactionPlan:
+    def from_bytes(cls, data: bytes) -> CompactionPlan:
         """The plan in a requested file; an empty file plans nothing.
 
         Raises:
-            CorruptTableError: the bytes are no plan; ``where`` names their file.
+            CorruptTableError: the bytes are no plan.
         """
         if not data:
             return cls(operations=())
-        found = only_record(data, "a compaction plan", where)
-        try:
+        with only_record(data, "a compaction plan") as found:
             strategy = found.get("strategy") or {}
             return cls(
                 operations=tuple(_operation(entry) for entry in found["operations"] or ()),
@@ -75,18 +74,13 @@ class CompactionPlan:
                 compactor_class=strategy.get("compactorClassName"),
                 preserves_meta_columns=bool(found.get("preserveHoodieMetadata")),
             )
-        except (KeyError, TypeError) as error:
-            raise lacks_entry("a compaction plan", error, where) from error
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""
         strategy = None
         if self.compactor_class is not None:
-            strategy = {
-                "compactorClassName": self.compactor_class,
-                "strategyParams": {},
-                "version": 1,
-            }
+            class_name = self.compactor_class
+            strategy = {"compactorClassName": class_name, "strategyParams": {}, "version": 1}
         record = {
             "operations": [_operation_record(operation) for operation in self.operations],
             "extraMetadata": dict(self.extra_metadata),

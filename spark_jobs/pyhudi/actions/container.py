@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,21 +21,20 @@ def record_schema(name: str) -> AvroSchema:
     return avro.parse((folder / f"{name}.avsc").read_text(encoding="utf-8"))
 
 
-def only_record(data: bytes, what: str, where: str | None) -> dict[str, Any]:
-    """The record in a file that holds ``what``.
+@contextmanager
+def only_record(data: bytes, what: str) -> Iterator[dict[str, Any]]:
+    """The record in a file that holds ``what``, while its entries are read.
 
     Raises:
-        CorruptTableError: the bytes are no container, or one of none or several records.
+        CorruptTableError: the bytes are no container, or one of none or several records, or an
+            entry is not there.
     """
     try:
         records = read_container(data)
+        if len(records) != 1:
+            raise CorruptTableError(f"it should be one record, found {len(records)}")
+        yield records[0]
     except CorruptTableError as error:
-        raise CorruptTableError(f"{what} cannot be read: {error}", where=where) from error
-    if len(records) != 1:
-        raise CorruptTableError(f"{what} should be one record, found {len(records)}", where=where)
-    return records[0]
-
-
-def lacks_entry(what: str, error: Exception, where: str | None) -> CorruptTableError:
-    """The error that such a record is incomplete."""
-    return CorruptTableError(f"{what} lacks an entry: {error}", where=where)
+        raise CorruptTableError(f"{what} cannot be read: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise CorruptTableError(f"{what} lacks an entry: {error}") from error

@@ -27,15 +27,16 @@ class RequestedReplace:
     plan: Mapping[str, Any] | None = None
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RequestedReplace:
+    def from_bytes(cls, data: bytes) -> RequestedReplace:
         """What a requested file says, which is nothing when it is empty.
 
         Raises:
-            CorruptTableError: the bytes are no such record; ``where`` names their file.
+            CorruptTableError: the bytes are no such record.
         """
         if not data:
             return cls()
-        return cls(plan=only_record(data, "a requested replacecommit", where).get("clusteringPlan"))
+        with only_record(data, "a requested replacecommit") as found:
+            return cls(plan=found.get("clusteringPlan"))
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""

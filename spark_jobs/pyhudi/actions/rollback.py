@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyhudi.actions.container import lacks_entry, only_record, record_schema
+from pyhudi.actions.container import only_record, record_schema
 from pyhudi.schema.codec import write_container
 
 
@@ -45,20 +45,17 @@ class RollbackPlan:
     requests: tuple[RollbackRequest, ...]
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RollbackPlan:
+    def from_bytes(cls, data: bytes) -> RollbackPlan:
         """The plan in a requested file.
 
         Raises:
-            CorruptTableError: the bytes are no plan; ``where`` names their file.
+            CorruptTableError: the bytes are no plan.
         """
-        found = only_record(data, "a rollback plan", where)
-        try:
+        with only_record(data, "a rollback plan") as found:
             return cls(
                 instant=_instant(found["instantToRollback"]),
                 requests=tuple(_request(entry) for entry in found["RollbackRequests"] or ()),
             )
-        except (KeyError, TypeError) as error:
-            raise lacks_entry("a rollback plan", error, where) from error
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""
@@ -104,31 +101,6 @@ class RollbackMetadata:
     time_taken_ms: int
     instants: tuple[InstantInfo, ...]
     partitions: Mapping[str, RollbackPartition]
-
-    @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RollbackMetadata:
-        """The metadata in a completed file.
-
-        Raises:
-            CorruptTableError: the bytes are no such metadata; ``where`` names their file.
-        """
-        found = only_record(data, "rollback metadata", where)
-        try:
-            return cls(
-                start_time=found["startRollbackTime"],
-                time_taken_ms=found["timeTakenInMillis"],
-                instants=tuple(_instant(entry) for entry in found.get("instantsRollback") or ()),
-                partitions={
-                    partition: RollbackPartition(
-                        deleted=tuple(entry["successDeleteFiles"]),
-                        failed=tuple(entry["failedDeleteFiles"]),
-                        log_files=dict(entry.get("rollbackLogFiles") or {}),
-                    )
-                    for partition, entry in found["partitionMetadata"].items()
-                },
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise lacks_entry("rollback metadata", error, where) from error
 
     @property
     def files_deleted(self) -> int:

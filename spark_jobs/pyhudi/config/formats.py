@@ -7,7 +7,6 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, setting
-from pyhudi.errors import UnsupportedError
 
 
 class BaseFileFormat(Enum):
@@ -45,42 +44,28 @@ class OrcCodec(Enum):
     NONE = "none"
 
 
+_parse_format = option.parse_enum(BaseFileFormat, not_done=("hfile", "hoodie_log", "lance"))
+
+
 def _format(text: str) -> BaseFileFormat | None:
-    if not text:
-        return None
-    if text.upper() in ("HFILE", "HOODIE_LOG", "LANCE"):
-        raise UnsupportedError(
-            f"{BASE_FILE_FORMAT.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in BaseFileFormat)}"
-        )
-    return option.parse_enum(BaseFileFormat)(text)
+    return _parse_format(text) if text else None
 
 
 BASE_FILE_FORMAT = declare(
-    key="hoodie.table.base.file.format",
-    aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
-    parse=_format,
+    "hoodie.table.base.file.format",
+    _format,
     default=None,
-    doc="format of the base files of a new table; PARQUET when none is given",
+    aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
 )
-ORC_MAX_FILE_SIZE = declare(
-    key="hoodie.orc.max.file.size",
-    parse=option.parse_positive,
-    default=120 << 20,
-    doc="bytes at which an ORC base file is full",
-)
-ORC_STRIPE_SIZE = declare(
-    key="hoodie.orc.stripe.size",
-    parse=option.parse_positive,
-    default=64 << 20,
-    doc="bytes of a stripe before encoding",
-)
+"""format of the base files of a new table; PARQUET when none is given"""
+ORC_MAX_FILE_SIZE = declare("hoodie.orc.max.file.size", option.parse_positive, default=120 << 20)
+"""bytes at which an ORC base file is full"""
+ORC_STRIPE_SIZE = declare("hoodie.orc.stripe.size", option.parse_positive, default=64 << 20)
+"""bytes of a stripe before encoding"""
 ORC_CODEC = declare(
-    key="hoodie.orc.compression.codec",
-    parse=option.parse_enum(OrcCodec),
-    default=OrcCodec.ZLIB,
-    doc="compression of ORC base files",
+    "hoodie.orc.compression.codec", option.parse_enum(OrcCodec), default=OrcCodec.ZLIB
 )
+"""compression of ORC base files"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,19 @@
 """One option: its key, what its text means, and what holds when it is absent.
 
 A field of a config value is declared as ``setting(OPTION)``, and ``read_settings`` fills the value
-from the texts of options.
+from the texts of options. The text below a declaration says what the option means: the page of
+options has it.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from pyhudi.errors import OptionError
+from pyhudi.errors import OptionError, UnsupportedError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -28,24 +28,24 @@ _READER = "reader"
 class Option(Generic[T]):
     """An option under its Hudi key.
 
-    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
+    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed, or an
+    UnsupportedError that says what the option must not be.
     ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key,
-    ``0.14`` for older ones too, or ``pyhudi`` for one of ours; ``module`` is where it is declared.
+    ``0.14`` for older ones too, or ``pyhudi`` for one of ours.
     """
 
     key: str
     parse: Callable[[str], T]
     default: T
-    doc: str
     aliases: tuple[str, ...] = ()
     since: str = "0.14"
-    module: str = ""
 
     def read(self, options: Mapping[str, str]) -> T:
         """The option's value among these; the key itself goes before its aliases.
 
         Raises:
             OptionError: the text is none of the allowed ones.
+            UnsupportedError: it is one that Hudi allows and that cannot be done here.
         """
         for key in (self.key, *self.aliases):
             if key in options:
@@ -55,28 +55,24 @@ class Option(Generic[T]):
     def _parsed(self, key: str, text: str) -> T:
         try:
             return self.parse(text.strip())
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.key} is {error}") from error
         except ValueError as error:
             raise OptionError(f"option {key} is {text!r}; allowed: {error}") from error
 
 
 def declare(
-    *,
     key: str,
     parse: Callable[[str], T],
+    *,
     default: T,
-    doc: str,
     aliases: tuple[str, ...] = (),
     since: str = "0.14",
 ) -> Option[T]:
-    """Make an option, known from now on by its key and listed with the module that calls this."""
-    # As collections.namedtuple finds out where it is called.
-    module = sys._getframe(1).f_globals["__name__"]
-    option = Option(
-        key=key, parse=parse, default=default, doc=doc, aliases=aliases, since=since, module=module
-    )
-    for name in (key, *aliases):
-        _CANONICAL[name] = key
+    """Make an option, known from now on by its key."""
+    option = Option(key=key, parse=parse, default=default, aliases=aliases, since=since)
     _DECLARED[key] = option
+    _CANONICAL.update(dict.fromkeys((key, *aliases), key))
     return option
 
 
@@ -203,13 +199,17 @@ def parse_fields(text: str) -> tuple[str, ...]:
     return names
 
 
-def parse_enum(kind: type[E]) -> Callable[[str], E]:
-    """One of an enum's values, in any case."""
+def parse_enum(kind: type[E], *, not_done: Collection[str] = ()) -> Callable[[str], E]:
+    """One of an enum's values, in any case; ``not_done`` are others that Hudi has."""
     by_text = {str(member.value).lower(): member for member in kind}
 
+    values = ", ".join(str(member.value) for member in kind)
+
     def parse(text: str) -> E:
+        if text.lower() in not_done:
+            raise UnsupportedError(f"{text!r}, which is not supported; supported are {values}")
         if text.lower() not in by_text:
-            raise ValueError(", ".join(str(member.value) for member in kind))
+            raise ValueError(values)
         return by_text[text.lower()]
 
     return parse

@@ -41,36 +41,22 @@ def _incremental_format(text: str) -> str:
 
 
 QUERY_TYPE = declare(
-    key="hoodie.datasource.query.type",
-    aliases=("hoodie.datasource.view.type",),
-    parse=option.parse_enum(QueryType),
+    "hoodie.datasource.query.type",
+    option.parse_enum(QueryType),
     default=QueryType.SNAPSHOT,
-    doc="which view of the table to give; cdc is not given yet",
+    aliases=("hoodie.datasource.view.type",),
 )
+"""which view of the table to give; cdc is not given yet"""
 INCREMENTAL_FORMAT = declare(
-    key="hoodie.datasource.query.incremental.format",
-    parse=_incremental_format,
-    default="latest_state",
-    doc="rows as they are (latest_state) or their changes (cdc) in an incremental query",
+    "hoodie.datasource.query.incremental.format", _incremental_format, default="latest_state"
 )
-AS_OF = declare(
-    key="as.of.instant",
-    parse=normalise_instant,
-    default=None,
-    doc="the instant to read the table as of",
-)
-BEGIN = declare(
-    key="hoodie.datasource.read.begin.instanttime",
-    parse=_begin,
-    default=None,
-    doc="the instant after which an incremental query starts",
-)
-END = declare(
-    key="hoodie.datasource.read.end.instanttime",
-    parse=normalise_instant,
-    default=None,
-    doc="the last instant of an incremental query",
-)
+"""rows as they are (latest_state) or their changes (cdc) in an incremental query"""
+AS_OF = declare("as.of.instant", normalise_instant, default=None)
+"""the instant to read the table as of"""
+BEGIN = declare("hoodie.datasource.read.begin.instanttime", _begin, default=None)
+"""the instant after which an incremental query starts"""
+END = declare("hoodie.datasource.read.end.instanttime", normalise_instant, default=None)
+"""the last instant of an incremental query"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,10 +75,7 @@ def hash_bucket_file_id(bucket: int, random_prefix: str) -> str:
 
 
 def base_file_name(
-    file_id: str,
-    write_token: str,
-    instant: str,
-    kind: BaseFileFormat = BaseFileFormat.PARQUET,
+    file_id: str, write_token: str, instant: str, kind: BaseFileFormat = BaseFileFormat.PARQUET
 ) -> str:
     """The name of a base file of this format."""
     name = BaseFileName(

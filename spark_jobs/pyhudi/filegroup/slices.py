@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 from pyhudi.actions.file_group import GroupId as GroupId
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.filegroup.names import (
-    LogFileName,
-    file_path,
-    parse_base_file_name,
-    parse_log_file_name,
-)
+from pyhudi.filegroup.names import LogFileName, file_path, parse_base_file_name, parse_log_file_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,10 +63,7 @@ class OpenSlice:
             if since is not None:
                 condition = RowCondition(expression=since, columns=(COMMIT_TIME,), schema=schema)
         for rows in self.base.rows(
-            schema,
-            condition=condition,
-            batch_rows=batch_rows,
-            keep_dictionaries=keep_dictionaries,
+            schema, condition=condition, batch_rows=batch_rows, keep_dictionaries=keep_dictionaries
         ):
             yield rows if since is None else rows.filter(since)
 

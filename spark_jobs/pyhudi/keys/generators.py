@@ -169,10 +169,7 @@ class KeyGenerator:
                 column = column.dictionary_encode()
             texts.append((name, self._text(column, name, _PARTITION_PATH)))
         return partition_paths(
-            texts,
-            num_rows=batch.num_rows,
-            hive_style=self.hive_style,
-            url_encode=self.url_encode,
+            texts, num_rows=batch.num_rows, hive_style=self.hive_style, url_encode=self.url_encode
         )
 
     def keyless(self, batch: pa.RecordBatch | pa.Table) -> npt.NDArray[np.bool_]:

@@ -197,9 +197,9 @@ class CompactionService:
             disable(table.storage, table.config)
         with self.kind.run(self._writer(table), instant) as work:
             merge = compaction_merge(work.table, instant, self.config)
-            job = compaction_job(work.table, instant, self.config, merge)
+            context = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
-                stats = _write(self.environment.runner, work, job, merge, self.kind.write_slice)
+                stats = _write(self.environment.runner, work, context, merge, self.kind.write_slice)
                 note_files(noted, stats)
             with self.watch.stage("commit"):
                 paths = frozenset(stat.path for stat in stats if stat.path)
@@ -278,7 +278,7 @@ def compaction_service(
 def _write(
     runner: Runner,
     work: CompactionWork,
-    job: WriteContext,
+    context: WriteContext,
     merge: SliceReading,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
@@ -290,7 +290,7 @@ def _write(
     def compact(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
         own = replace(task, stage_id=number_of_run)
         for found in tasks[number]:
-            yield from (stat_batch([stat]) for stat in write_slice(job, own, found, merge))
+            yield from (stat_batch([stat]) for stat in write_slice(context, own, found, merge))
 
     return stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
 

@@ -33,8 +33,8 @@ def replaced_groups(run: WriteRun, table: Table, batch: Sequence[str]) -> Replac
         existing=table.partitions(),
     )
     found = replaced_file_ids(partitions, table.latest_slices(partitions))
-    claimed = table.clustered_groups()
-    blocked = sorted(claimed & {(path, group) for path, ids in found.items() for group in ids})
+    clustered = table.clustered_groups()
+    blocked = sorted(clustered & {(path, group) for path, ids in found.items() for group in ids})
     if blocked:
         raise ConflictError(
             f"{len(blocked)} file groups to replace are under a pending clustering, the first is "

@@ -52,7 +52,7 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
         with run.watch.stage("write") as noted:
             context = run.context(table, begun.instant.instant)
             schema = run.target.keying.schema
-            stats = write_buckets(run.runner, staged, found, plan, job=context, schema=schema)
+            stats = write_buckets(run.runner, staged, found, plan, context=context, schema=schema)
             note_files(noted, stats)
         return replace(nothing, stats=tuple(stats))
     finally:
@@ -69,8 +69,8 @@ def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
 
 
 def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupResult) -> BucketPlan:
-    claimed = table.clustered_groups()
-    blocked = sorted(claimed & profile.updates.keys())
+    clustered = table.clustered_groups()
+    blocked = sorted(clustered & profile.updates.keys())
     if blocked:
         raise ConflictError(
             f"{len(blocked)} file groups to update are under a pending clustering, the first is "
@@ -89,7 +89,7 @@ def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupRe
     for file in found.files:
         group = file.partition, file.file_id
         is_open = run.config.fills_small_files or group in profile.updates
-        if is_open and group not in claimed and _takes_rows(file, found.targets.get(group)):
+        if is_open and group not in clustered and _takes_rows(file, found.targets.get(group)):
             by_partition[file.partition].append(file)
     sizing = run.config.sizing
     if table.config.table_type is TableType.MERGE_ON_READ:

@@ -110,10 +110,7 @@ def path_values(path: str, schema: pa.Schema, config: TableConfig) -> dict[str, 
 
 
 def matching_files(
-    files: Iterable[BaseFile],
-    filters: pc.Expression | None,
-    schema: pa.Schema,
-    config: TableConfig,
+    files: Iterable[BaseFile], filters: pc.Expression | None, schema: pa.Schema, config: TableConfig
 ) -> tuple[BaseFile, ...]:
     """The files that can hold rows a filter lets through, going by their commit times.
 

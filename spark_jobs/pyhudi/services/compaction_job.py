@@ -18,12 +18,7 @@ from pyhudi.table.keying import without_columns
 from pyhudi.table.slice_reading import check_merger, slice_reading
 from pyhudi.table.table import Table
 from pyhudi.write.context import WriteContext
-from pyhudi.write.encoding import (
-    bloom_parameters,
-    file_encoding,
-    full_file_bytes,
-    parquet_encoding,
-)
+from pyhudi.write.encoding import bloom_parameters, file_encoding, full_file_bytes, parquet_encoding
 
 
 def check_compactable(config: TableConfig, path: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
@@ -25,9 +24,6 @@ from pyhudi.write.context import WriteContext
 from pyhudi.write.files.compact import compact_slice
 from pyhudi.write.files.log_compact import log_compact_slice
 
-Schedule = Callable[[Writer, CompactionConfig, int, Mapping[str, str]], str | None]
-"""Makes a plan and gives its instant, or None; the last arguments are as ``schedule`` has them."""
-
 WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, SliceReading], list[WriteStat]]
 """What a task does with a slice."""
 
@@ -36,13 +32,14 @@ WriteSlice = Callable[[WriteContext, TaskIdentity, FileSlice, SliceReading], lis
 class CompactionKind:
     """What a job needs to know of compactions or of log compactions.
 
-    ``operation`` is what results call it, ``commit_name`` what commits do.
+    ``operation`` is what results call it, ``commit_name`` what commits do. ``schedule`` makes a
+    plan, and gives its instant, or None when there is nothing to do.
     """
 
     action: Action
     operation: str
     commit_name: str
-    schedule: Schedule
+    schedule: Callable[..., str | None]
     unschedule: Callable[[Writer, str], None]
     run: Callable[[Writer, str], AbstractContextManager[CompactionWork]]
     write_slice: WriteSlice
@@ -78,12 +75,5 @@ def compaction_kind(name: str) -> CompactionKind:
         schedule=schedule,
         unschedule=unschedule,
         run=compaction_run,
-        write_slice=_write_base_file,
+        write_slice=compact_slice,
     )
-
-
-def _write_base_file(
-    job: WriteContext, task: TaskIdentity, found: FileSlice, merge: SliceReading
-) -> list[WriteStat]:
-    stat = compact_slice(job, task, found, merge)
-    return [] if stat is None else [stat]

@@ -34,11 +34,7 @@ from pyhudi.services.compaction import (
     run_number,
     undisturbed,
 )
-from pyhudi.services.log_compaction_plan import (
-    candidates,
-    plan_log_compaction,
-    unchanged_slices,
-)
+from pyhudi.services.log_compaction_plan import candidates, plan_log_compaction, unchanged_slices
 from pyhudi.table.pending import pending_log_compactions
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State

@@ -20,12 +20,7 @@ from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.heartbeat import delete_heartbeat, instants_with_heartbeat
 from pyhudi.transaction.instant_run import InstantRun
-from pyhudi.transaction.markers import (
-    delete_markers,
-    delete_strays,
-    marked_instants,
-    read_markers,
-)
+from pyhudi.transaction.markers import delete_markers, delete_strays, marked_instants, read_markers
 
 
 def writer_of(table: Table, clock: Clock, heartbeat: HeartbeatConfig) -> Writer:

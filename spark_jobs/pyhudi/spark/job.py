@@ -101,7 +101,7 @@ def _publish(result: JobResult, result_path: str | None) -> None:
         try:
             _write_at_once(result_path, text)
         except OSError as error:
-            # The commit stands whatever becomes of this file, and the line below says the same.
+            # The commit is made, with this file or without it, and the line below says the same.
             logger.warning("cannot write the result to %s: %s", result_path, error)
     print(f"{RESULT_MARKER}{text}", flush=True)
 

@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyhudi.filegroup.order import SliceOrder
-from pyhudi.filegroup.slices import (
-    AppendTarget,
-    BaseFile,
-    FileGroup,
-    FileSlice,
-    GroupId,
-    LogFile,
-)
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, GroupId, LogFile
 from pyhudi.filegroup.view import append_targets, file_groups, latest_base_files, latest_slices
 from pyhudi.timeline.timeline import Timeline
 

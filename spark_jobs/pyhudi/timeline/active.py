@@ -14,7 +14,7 @@ from pyhudi.actions.replace import RequestedReplace
 from pyhudi.actions.rollback import RollbackPlan
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
-from pyhudi.errors import MissingFileError, StorageError
+from pyhudi.errors import MissingFileError, StorageError, located
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
@@ -33,7 +33,7 @@ class Metadata(Protocol):
 
 
 class _Kind(Protocol[_Read]):
-    def from_bytes(self, data: bytes, *, where: str | None = None) -> _Read: ...
+    def from_bytes(self, data: bytes) -> _Read: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class ActiveTimeline:
         data = self._data(instant)
         if pretty(text).encode() not in data:
             return None
-        return ReplaceCommitMetadata.from_bytes(data, where=self._where(instant))
+        return self._parsed(instant, data, ReplaceCommitMetadata)
 
     def read_compaction_plan(self, instant: Instant) -> CompactionPlan:
         """The plan of a compaction or log compaction."""
@@ -162,13 +162,14 @@ class ActiveTimeline:
             return None
 
     def _read(self, instant: Instant, kind: _Kind[_Read]) -> _Read:
-        return kind.from_bytes(self._data(instant), where=self._where(instant))
+        return self._parsed(instant, self._data(instant), kind)
+
+    def _parsed(self, instant: Instant, data: bytes, kind: _Kind[_Read]) -> _Read:
+        with located(f"{self.storage.uri} at {instant.time}"):
+            return kind.from_bytes(data)
 
     def _data(self, instant: Instant) -> bytes:
         return self.storage.read(layout.path(instant, self.version))
-
-    def _where(self, instant: Instant) -> str:
-        return f"{self.storage.uri} at {instant.time}"
 
     def _create(self, instant: Instant, body: bytes) -> None:
         self.storage.create(layout.path(instant, self.version), body)

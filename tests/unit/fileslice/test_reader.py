@@ -53,8 +53,7 @@ def ways_to_read(table: Table, found: FileSlice) -> dict[str, list[str]]:
     reading = slice_reading(table, schema)
     context = compaction_job(table, moment("4"), WriteConfig(), reading)
     task = TaskIdentity(partition_id=0, stage_id=1, attempt_id=2)
-    stat = compact_slice(context, task, found, reading)
-    assert stat is not None
+    (stat,) = compact_slice(context, task, found, reading)
     return {
         "query": lines(pa.concat_tables(queried)),
         "lookup": lines(pa.concat_tables(looked_up)),

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import pyhudi
-from pyhudi.actions.rollback import RollbackMetadata
 from pyhudi.errors import ConflictError, InvariantError
+from pyhudi.schema.codec import read_container
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import plan_rollback, roll_back
 from pyhudi.storage.storage import Storage
@@ -63,9 +63,9 @@ def test_the_rollback_tells_what_it_deleted():
         paths = [stat.path for stat in write_rows(storage, BATCH, run.instant)]
     (done,) = active_of(storage).load()
     assert (done.action, done.state) == (Action.ROLLBACK, State.COMPLETED)
-    told = RollbackMetadata.from_bytes(storage.read(f".hoodie/{done.time}.rollback"))
-    assert told.files_deleted == len(paths)
-    assert [instant.time for instant in told.instants] == [run.instant]
+    (told,) = read_container(storage.read(f".hoodie/{done.time}.rollback"))
+    assert told["totalFilesDeleted"] == len(paths)
+    assert told["commitsRollback"] == [run.instant]
     assert active_of(storage).read_rollback_plan(done).instant.time == run.instant
     assert leftovers(storage) == []
 

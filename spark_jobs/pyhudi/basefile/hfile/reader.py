@@ -38,13 +38,7 @@ _ENCRYPTION_KEY: Final = 13
 
 _GZ: Final = 1
 _NONE: Final = 2
-_OTHER_CODECS: Final[Mapping[int, str]] = {
-    0: "LZO",
-    3: "SNAPPY",
-    4: "LZ4",
-    5: "BZIP2",
-    6: "ZSTD",
-}
+_OTHER_CODECS: Final[Mapping[int, str]] = {0: "LZO", 3: "SNAPPY", 4: "LZ4", 5: "BZIP2", 6: "ZSTD"}
 _GZIP_MEMBER: Final = 31
 
 # Magic, on-disk size without header, uncompressed size without header, offset of the block before,

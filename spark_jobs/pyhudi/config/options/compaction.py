@@ -60,97 +60,58 @@ def _pattern(text: str) -> re.Pattern[str] | None:
         raise ValueError(f"a regular expression ({error})") from error
 
 
-INLINE = declare(
-    key="hoodie.compact.inline",
-    parse=option.parse_bool,
-    default=False,
-    doc="a write to a merge-on-read table plans a compaction when it is due, and runs it; here "
-    "when it is asked for, in Hudi's batch writes unless this is false or "
-    "hoodie.datasource.compaction.async.enable is true",
-)
-SCHEDULE_INLINE = declare(
-    key="hoodie.compact.schedule.inline",
-    parse=option.parse_bool,
-    default=False,
-    doc="a write plans a compaction when it is due, and leaves running it to another job",
-)
+INLINE = declare("hoodie.compact.inline", option.parse_bool, default=False)
+"""a write to a merge-on-read table plans a compaction when it is due, and runs it; here when it is
+asked for, in Hudi's batch writes unless this is false or hoodie.datasource.compaction.async.enable
+is true"""
+SCHEDULE_INLINE = declare("hoodie.compact.schedule.inline", option.parse_bool, default=False)
+"""a write plans a compaction when it is due, and leaves running it to another job"""
 MAX_DELTA_COMMITS = declare(
-    key="hoodie.compact.inline.max.delta.commits",
-    parse=option.parse_positive,
-    default=5,
-    doc="delta commits since the last compaction that make the next one due",
+    "hoodie.compact.inline.max.delta.commits", option.parse_positive, default=5
 )
+"""delta commits since the last compaction that make the next one due"""
 MAX_DELTA_SECONDS = declare(
-    key="hoodie.compact.inline.max.delta.seconds",
-    parse=option.parse_positive,
-    default=3600,
-    doc="seconds since the last compaction that make the next one due",
+    "hoodie.compact.inline.max.delta.seconds", option.parse_positive, default=3600
 )
+"""seconds since the last compaction that make the next one due"""
 TRIGGER = declare(
-    key="hoodie.compact.inline.trigger.strategy",
-    parse=option.parse_enum(Trigger),
+    "hoodie.compact.inline.trigger.strategy",
+    option.parse_enum(Trigger),
     default=Trigger.NUM_COMMITS,
-    doc="what makes a compaction due: delta commits, time, either or both",
 )
+"""what makes a compaction due: delta commits, time, either or both"""
 _DEFAULT_STRATEGIES: tuple[Strategy, ...] = (Strategy.LOG_SIZE,)
-STRATEGY = declare(
-    key="hoodie.compaction.strategy",
-    parse=_strategies,
-    default=_DEFAULT_STRATEGIES,
-    doc="which file slices a compaction takes; of several, separated by commas, each chooses "
-    "from what the one before it left",
-)
-TARGET_IO = declare(
-    key="hoodie.compaction.target.io",
-    parse=option.parse_int,
-    default=512_000,
-    doc="megabytes that a bounded compaction reads and writes, about",
-)
+STRATEGY = declare("hoodie.compaction.strategy", _strategies, default=_DEFAULT_STRATEGIES)
+"""which file slices a compaction takes; of several, separated by commas, each chooses from what the
+one before it left"""
+TARGET_IO = declare("hoodie.compaction.target.io", option.parse_int, default=512_000)
+"""megabytes that a bounded compaction reads and writes, about"""
 LOG_SIZE_THRESHOLD = declare(
-    key="hoodie.compaction.logfile.size.threshold",
-    parse=option.parse_size,
-    default=0,
-    doc="bytes of log files below which a slice is not compacted",
+    "hoodie.compaction.logfile.size.threshold", option.parse_size, default=0
 )
+"""bytes of log files below which a slice is not compacted"""
 LOG_COUNT_THRESHOLD = declare(
-    key="hoodie.compaction.logfile.num.threshold",
-    parse=option.parse_int,
-    default=0,
-    doc="log files below which LogFileNumBasedCompactionStrategy leaves a slice",
+    "hoodie.compaction.logfile.num.threshold", option.parse_int, default=0
 )
+"""log files below which LogFileNumBasedCompactionStrategy leaves a slice"""
 TARGET_PARTITIONS = declare(
-    key="hoodie.compaction.daybased.target.partitions",
-    aliases=("hoodie.compaction.daybased.target",),
-    parse=option.parse_positive,
+    "hoodie.compaction.daybased.target.partitions",
+    option.parse_positive,
     default=10,
-    doc="newest partitions that a day-based compaction takes, or days before today",
+    aliases=("hoodie.compaction.daybased.target",),
 )
-PARTITION_PATTERN = declare(
-    key="hoodie.compaction.partition.path.regex",
-    parse=_pattern,
-    default=None,
-    doc="regular expression found in the partition paths that "
-    "PartitionRegexBasedCompactionStrategy takes",
-)
-LOG_INLINE = declare(
-    key="hoodie.log.compaction.inline",
-    parse=option.parse_bool,
-    default=False,
-    doc="a write to a merge-on-read table plans a log compaction when it is due, and runs it",
-)
-LOG_BLOCKS = declare(
-    key="hoodie.log.compaction.blocks.threshold",
-    parse=option.parse_positive,
-    default=5,
-    doc="log blocks of a file slice, of several writes, that a log compaction makes one of",
-)
+"""newest partitions that a day-based compaction takes, or days before today"""
+PARTITION_PATTERN = declare("hoodie.compaction.partition.path.regex", _pattern, default=None)
+"""regular expression found in the partition paths that PartitionRegexBasedCompactionStrategy
+takes"""
+LOG_INLINE = declare("hoodie.log.compaction.inline", option.parse_bool, default=False)
+"""a write to a merge-on-read table plans a log compaction when it is due, and runs it"""
+LOG_BLOCKS = declare("hoodie.log.compaction.blocks.threshold", option.parse_positive, default=5)
+"""log blocks of a file slice, of several writes, that a log compaction makes one of"""
 MEMORY = declare(
-    key="hoodie.memory.compaction.max.size",
-    parse=option.parse_size,
-    default=MERGE_MEMORY.default,
-    doc="bytes of log records that a compaction holds of one file slice; what goes beyond "
-    "waits on disk",
+    "hoodie.memory.compaction.max.size", option.parse_size, default=MERGE_MEMORY.default
 )
+"""bytes of log records that a compaction holds of one file slice; what goes beyond waits on disk"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

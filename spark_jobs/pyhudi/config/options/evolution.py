@@ -20,30 +20,20 @@ class MissingColumns(Enum):
 
 
 NULL_FOR_MISSING = declare(
-    key="hoodie.write.set.null.for.missing.columns",
-    parse=option.parse_bool,
-    default=False,
-    doc="a table's column that the rows lack becomes null in them; otherwise it is refused",
+    "hoodie.write.set.null.for.missing.columns", option.parse_bool, default=False
 )
-RECONCILE = declare(
-    key="hoodie.datasource.write.reconcile.schema",
-    parse=option.parse_bool,
-    default=False,
-    doc="rows with fewer columns keep the table's schema and have nulls; rows with more give "
-    "their order to it",
-)
+"""a table's column that the rows lack becomes null in them; otherwise it is refused"""
+RECONCILE = declare("hoodie.datasource.write.reconcile.schema", option.parse_bool, default=False)
+"""rows with fewer columns keep the table's schema and have nulls; rows with more give their order
+to it"""
 COLUMN_DROP = declare(
-    key="hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
-    parse=option.parse_bool,
+    "hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
+    option.parse_bool,
     default=False,
-    doc="a table's column that the rows lack is dropped from the table",
 )
-WRITE_SCHEMA = declare(
-    key="hoodie.write.schema",
-    parse=option.parse_optional_text,
-    default=None,
-    doc="Avro schema of the table after the write, which the rows are converted to",
-)
+"""a table's column that the rows lack is dropped from the table"""
+WRITE_SCHEMA = declare("hoodie.write.schema", option.parse_optional_text, default=None)
+"""Avro schema of the table after the write, which the rows are converted to"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,20 +20,16 @@ class ErrorPolicy(Enum):
 
 
 ERROR_POLICY = declare(
-    key="pyhudi.write.error.policy",
-    parse=option.parse_enum(ErrorPolicy),
+    "pyhudi.write.error.policy",
+    option.parse_enum(ErrorPolicy),
     default=ErrorPolicy.FAIL,
     since="pyhudi",
-    doc="when a record cannot be written: fail and write nothing, or report it and write the "
-    "others",
 )
+"""when a record cannot be written: fail and write nothing, or report it and write the others"""
 ERROR_PATH = declare(
-    key="pyhudi.write.error.path",
-    parse=option.parse_optional_text,
-    default=None,
-    since="pyhudi",
-    doc="folder or URI outside the table for Parquet files of the reported records",
+    "pyhudi.write.error.path", option.parse_optional_text, default=None, since="pyhudi"
 )
+"""folder or URI outside the table for Parquet files of the reported records"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

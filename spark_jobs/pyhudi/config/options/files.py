@@ -58,114 +58,56 @@ def _rate(text: str) -> float:
     return value
 
 
-MAX_FILE_SIZE = declare(
-    key="hoodie.parquet.max.file.size",
-    parse=option.parse_positive,
-    default=120 << 20,
-    doc="bytes at which a base file is full",
-)
-SMALL_FILE_LIMIT = declare(
-    key="hoodie.parquet.small.file.limit",
-    parse=option.parse_size,
-    default=100 << 20,
-    doc="base files below so many bytes get inserts; 0 for none",
-)
+MAX_FILE_SIZE = declare("hoodie.parquet.max.file.size", option.parse_positive, default=120 << 20)
+"""bytes at which a base file is full"""
+SMALL_FILE_LIMIT = declare("hoodie.parquet.small.file.limit", option.parse_size, default=100 << 20)
+"""base files below so many bytes get inserts; 0 for none"""
 RECORD_SIZE_ESTIMATE = declare(
-    key="hoodie.copyonwrite.record.size.estimate",
-    parse=option.parse_positive,
-    default=1024,
-    doc="bytes of a record before commits tell",
+    "hoodie.copyonwrite.record.size.estimate", option.parse_positive, default=1024
 )
+"""bytes of a record before commits tell"""
 RECORD_SIZE_THRESHOLD = declare(
-    key="hoodie.record.size.estimation.threshold",
-    parse=option.parse_fraction,
-    default=1.0,
-    doc="how many small-file limits a commit must have written to tell the size of a record",
+    "hoodie.record.size.estimation.threshold", option.parse_fraction, default=1.0
 )
+"""how many small-file limits a commit must have written to tell the size of a record"""
 INSERT_SPLIT_SIZE = declare(
-    key="hoodie.copyonwrite.insert.split.size",
-    parse=option.parse_positive,
-    default=500_000,
-    doc="rows of a new file group when splits are not automatic",
+    "hoodie.copyonwrite.insert.split.size", option.parse_positive, default=500_000
 )
-INSERT_AUTO_SPLIT = declare(
-    key="hoodie.copyonwrite.insert.auto.split",
-    parse=option.parse_bool,
-    default=True,
-    doc="new file groups get as many rows as fit a full file",
-)
-CODEC = declare(
-    key="hoodie.parquet.compression.codec",
-    parse=_codec,
-    default=ParquetCodec.ZSTD,
-    doc="compression of base files; Hudi's default is gzip",
-)
-ROW_GROUP_SIZE = declare(
-    key="hoodie.parquet.block.size",
-    parse=option.parse_positive,
-    default=120 << 20,
-    doc="bytes of a row group before compression",
-)
-PAGE_SIZE = declare(
-    key="hoodie.parquet.page.size",
-    parse=option.parse_positive,
-    default=1 << 20,
-    doc="bytes of a page",
-)
-DICTIONARY = declare(
-    key="hoodie.parquet.dictionary.enabled",
-    parse=option.parse_bool,
-    default=True,
-    doc="dictionary encoding where it pays",
-)
-BLOOM_ENTRIES = declare(
-    key="hoodie.index.bloom.num_entries",
-    parse=option.parse_positive,
-    default=60_000,
-    doc="keys that fill a bloom filter, or a row of a dynamic one",
-)
-BLOOM_FPP = declare(
-    key="hoodie.index.bloom.fpp",
-    parse=_rate,
-    default=1e-9,
-    doc="false-positive rate of a full bloom filter",
-)
+"""rows of a new file group when splits are not automatic"""
+INSERT_AUTO_SPLIT = declare("hoodie.copyonwrite.insert.auto.split", option.parse_bool, default=True)
+"""new file groups get as many rows as fit a full file"""
+CODEC = declare("hoodie.parquet.compression.codec", _codec, default=ParquetCodec.ZSTD)
+"""compression of base files; Hudi's default is gzip"""
+ROW_GROUP_SIZE = declare("hoodie.parquet.block.size", option.parse_positive, default=120 << 20)
+"""bytes of a row group before compression"""
+PAGE_SIZE = declare("hoodie.parquet.page.size", option.parse_positive, default=1 << 20)
+"""bytes of a page"""
+DICTIONARY = declare("hoodie.parquet.dictionary.enabled", option.parse_bool, default=True)
+"""dictionary encoding where it pays"""
+BLOOM_ENTRIES = declare("hoodie.index.bloom.num_entries", option.parse_positive, default=60_000)
+"""keys that fill a bloom filter, or a row of a dynamic one"""
+BLOOM_FPP = declare("hoodie.index.bloom.fpp", _rate, default=1e-9)
+"""false-positive rate of a full bloom filter"""
 BLOOM_MAX_ENTRIES = declare(
-    key="hoodie.bloom.index.filter.dynamic.max.entries",
-    parse=option.parse_positive,
-    default=100_000,
-    doc="keys up to which a dynamic bloom filter grows",
+    "hoodie.bloom.index.filter.dynamic.max.entries", option.parse_positive, default=100_000
 )
-BLOOM_TYPE = declare(
-    key="hoodie.bloom.index.filter.type",
-    parse=_filter_type,
-    default="DYNAMIC_V0",
-    doc="kind of bloom filter in footers",
-)
-SORT_MODE = declare(
-    key="hoodie.bulkinsert.sort.mode",
-    parse=_sort_mode,
-    default=BulkInsertSortMode.NONE,
-    doc="how a bulk insert orders its rows",
-)
+"""keys up to which a dynamic bloom filter grows"""
+BLOOM_TYPE = declare("hoodie.bloom.index.filter.type", _filter_type, default="DYNAMIC_V0")
+"""kind of bloom filter in footers"""
+SORT_MODE = declare("hoodie.bulkinsert.sort.mode", _sort_mode, default=BulkInsertSortMode.NONE)
+"""how a bulk insert orders its rows"""
 BULK_INSERT_PARALLELISM = declare(
-    key="hoodie.bulkinsert.shuffle.parallelism",
-    parse=option.parse_int,
-    default=0,
-    doc="tasks of a sorted bulk insert; 0 for as many as fill base files",
+    "hoodie.bulkinsert.shuffle.parallelism", option.parse_int, default=0
 )
+"""tasks of a sorted bulk insert; 0 for as many as fill base files"""
 HEARTBEAT_INTERVAL = declare(
-    key="hoodie.client.heartbeat.interval_in_ms",
-    parse=option.parse_positive,
-    default=60_000,
-    doc="milliseconds between two heartbeats of a writer",
+    "hoodie.client.heartbeat.interval_in_ms", option.parse_positive, default=60_000
 )
+"""milliseconds between two heartbeats of a writer"""
 HEARTBEAT_MISSES = declare(
-    key="hoodie.client.heartbeat.tolerable.misses",
-    parse=option.parse_positive,
-    default=2,
-    doc="heartbeats a live writer may miss",
+    "hoodie.client.heartbeat.tolerable.misses", option.parse_positive, default=2
 )
+"""heartbeats a live writer may miss"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,20 +44,11 @@ _OTHERS = (
 )
 
 
-def _index_type(text: str) -> IndexType:
-    if text.lower() in _OTHERS:
-        raise UnsupportedError(
-            f"{INDEX_TYPE.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in IndexType)}"
-        )
-    return option.parse_enum(IndexType)(text)
-
-
 def _engine(text: str) -> str:
     if text.upper() == "CONSISTENT_HASHING":
         raise UnsupportedError(
-            f"{BUCKET_ENGINE.key} is {text!r}, which is not supported; the bucket index has a "
-            "fixed number of buckets here: SIMPLE"
+            f"{text!r}, which is not supported; the bucket index has a fixed number of buckets "
+            "here: SIMPLE"
         )
     if text.upper() != "SIMPLE":
         raise ValueError("SIMPLE")
@@ -69,51 +60,24 @@ def _hash_fields(text: str) -> tuple[str, ...] | None:
 
 
 INDEX_TYPE = declare(
-    key="hoodie.index.type",
-    parse=_index_type,
-    default=IndexType.SIMPLE,
-    doc="how stored keys are found",
+    "hoodie.index.type", option.parse_enum(IndexType, not_done=_OTHERS), default=IndexType.SIMPLE
 )
-SIMPLE_MOVES = declare(
-    key="hoodie.simple.index.update.partition.path",
-    parse=option.parse_bool,
-    default=True,
-    doc="with GLOBAL_SIMPLE, a record whose partition has changed moves there; otherwise it is "
-    "updated where it is",
-)
-BLOOM_MOVES = declare(
-    key="hoodie.bloom.index.update.partition.path",
-    parse=option.parse_bool,
-    default=True,
-    doc="with GLOBAL_BLOOM, a record whose partition has changed moves there; otherwise it is "
-    "updated where it is",
-)
-PRUNE_BY_RANGES = declare(
-    key="hoodie.bloom.index.prune.by.ranges",
-    parse=option.parse_bool,
-    default=True,
-    doc="with BLOOM and GLOBAL_BLOOM, files whose keys lie elsewhere are left out before their "
-    "filters are asked",
-)
-NUM_BUCKETS = declare(
-    key="hoodie.bucket.index.num.buckets",
-    parse=option.parse_positive,
-    default=256,
-    doc="with BUCKET, file groups of a partition; a table keeps the number it began with",
-)
-HASH_FIELDS = declare(
-    key="hoodie.bucket.index.hash.field",
-    parse=_hash_fields,
-    default=None,
-    doc="with BUCKET, the columns of the record key that choose the bucket; all of them when "
-    "absent",
-)
-BUCKET_ENGINE = declare(
-    key="hoodie.index.bucket.engine",
-    parse=_engine,
-    default="SIMPLE",
-    doc="with BUCKET, how buckets are chosen; CONSISTENT_HASHING is not supported",
-)
+"""how stored keys are found"""
+SIMPLE_MOVES = declare("hoodie.simple.index.update.partition.path", option.parse_bool, default=True)
+"""with GLOBAL_SIMPLE, a record whose partition has changed moves there; otherwise it is updated
+where it is"""
+BLOOM_MOVES = declare("hoodie.bloom.index.update.partition.path", option.parse_bool, default=True)
+"""with GLOBAL_BLOOM, a record whose partition has changed moves there; otherwise it is updated
+where it is"""
+PRUNE_BY_RANGES = declare("hoodie.bloom.index.prune.by.ranges", option.parse_bool, default=True)
+"""with BLOOM and GLOBAL_BLOOM, files whose keys lie elsewhere are left out before their filters are
+asked"""
+NUM_BUCKETS = declare("hoodie.bucket.index.num.buckets", option.parse_positive, default=256)
+"""with BUCKET, file groups of a partition; a table keeps the number it began with"""
+HASH_FIELDS = declare("hoodie.bucket.index.hash.field", _hash_fields, default=None)
+"""with BUCKET, the columns of the record key that choose the bucket; all of them when absent"""
+BUCKET_ENGINE = declare("hoodie.index.bucket.engine", _engine, default="SIMPLE")
+"""with BUCKET, how buckets are chosen; CONSISTENT_HASHING is not supported"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,43 +18,25 @@ class LogDataFormat(Enum):
 
 
 LOG_DATA_FORMAT = declare(
-    key="hoodie.logfile.data.block.format",
-    parse=option.parse_enum(LogDataFormat),
-    default=LogDataFormat.AVRO,
-    doc="what the rows in a log block are written as",
+    "hoodie.logfile.data.block.format", option.parse_enum(LogDataFormat), default=LogDataFormat.AVRO
 )
+"""what the rows in a log block are written as"""
 LOG_BLOCK_SIZE = declare(
-    key="hoodie.logfile.data.block.max.size",
-    parse=option.parse_positive,
-    default=256 << 20,
-    doc="bytes of rows after which a log block ends",
+    "hoodie.logfile.data.block.max.size", option.parse_positive, default=256 << 20
 )
-LOG_FILE_SIZE = declare(
-    key="hoodie.logfile.max.size",
-    parse=option.parse_positive,
-    default=1 << 30,
-    doc="bytes after which the next block begins another log file",
-)
+"""bytes of rows after which a log block ends"""
+LOG_FILE_SIZE = declare("hoodie.logfile.max.size", option.parse_positive, default=1 << 30)
+"""bytes after which the next block begins another log file"""
 SMALL_FILE_CANDIDATES = declare(
-    key="hoodie.merge.small.file.group.candidates.limit",
-    parse=option.parse_positive,
-    default=1,
-    doc="file groups of a partition of a merge-on-read table that get inserts, at most",
+    "hoodie.merge.small.file.group.candidates.limit", option.parse_positive, default=1
 )
+"""file groups of a partition of a merge-on-read table that get inserts, at most"""
 
-MERGE_MEMORY = declare(
-    key="hoodie.memory.merge.max.size",
-    parse=option.parse_size,
-    default=1 << 30,
-    doc="bytes of log records that one file slice holds in memory while it is merged; what "
-    "goes beyond waits on disk",
-)
-SPILL_FOLDER = declare(
-    key="hoodie.memory.spillable.map.path",
-    parse=option.parse_optional_text,
-    default=None,
-    doc="folder for what waits on disk; the system's folder for temporary files when absent",
-)
+MERGE_MEMORY = declare("hoodie.memory.merge.max.size", option.parse_size, default=1 << 30)
+"""bytes of log records that one file slice holds in memory while it is merged; what goes beyond
+waits on disk"""
+SPILL_FOLDER = declare("hoodie.memory.spillable.map.path", option.parse_optional_text, default=None)
+"""folder for what waits on disk; the system's folder for temporary files when absent"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

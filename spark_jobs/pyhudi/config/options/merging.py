@@ -73,53 +73,36 @@ _MODES: Final[Mapping[MergeMode, RecordMergeMode]] = {
     MergeMode.COMMIT_TIME: RecordMergeMode.COMMIT_TIME,
     MergeMode.EVENT_TIME: RecordMergeMode.EVENT_TIME,
 }
-_PAYLOADS: Final[Mapping[RecordMergeMode, str]] = {
-    RecordMergeMode.COMMIT_TIME: OVERWRITE_PAYLOAD,
-    RecordMergeMode.EVENT_TIME: DEFAULT_PAYLOAD,
-}
+_PAYLOADS: Final = {asked: mode.value for mode, asked in _MODES.items()}
 _KNOWN = f"supported are {', '.join(sorted(_MODE_OF_PAYLOAD.keys() - {CUSTOM_PAYLOAD}))}"
 
 
 def _payload(text: str) -> str | None:
     if text and text not in _MODE_OF_PAYLOAD:
-        raise UnsupportedError(f"{PAYLOAD_CLASS.key} is {text!r}, which is not supported; {_KNOWN}")
+        raise UnsupportedError(f"{text!r}, which is not supported; {_KNOWN}")
     return text or None
 
 
 PAYLOAD_CLASS = declare(
-    key="hoodie.datasource.write.payload.class",
-    aliases=(PAYLOAD_PROPERTY,),
-    parse=_payload,
-    default=None,
-    doc="which of two records of a key wins, as a Hudi class",
+    "hoodie.datasource.write.payload.class", _payload, default=None, aliases=(PAYLOAD_PROPERTY,)
 )
+"""which of two records of a key wins, as a Hudi class"""
 MERGE_MODE: Option[RecordMergeMode | None] = declare(
-    key="hoodie.write.record.merge.mode",
+    "hoodie.write.record.merge.mode",
+    option.parse_enum(RecordMergeMode),
+    default=None,
     aliases=("hoodie.record.merge.mode",),
-    parse=option.parse_enum(RecordMergeMode),
-    default=None,
     since="1.0",
-    doc="which of two records of a key wins, as a mode; CUSTOM needs a merger or payload class",
 )
+"""which of two records of a key wins, as a mode; CUSTOM needs a merger or payload class"""
 CUSTOM_MERGER = declare(
-    key="pyhudi.merge.custom.merger",
-    parse=option.parse_optional_text,
-    default=None,
-    since="pyhudi",
-    doc="a Python class that merges records, `package.module:Class`; the table remembers it",
+    "pyhudi.merge.custom.merger", option.parse_optional_text, default=None, since="pyhudi"
 )
-DELETE_FIELD = declare(
-    key="hoodie.payload.delete.field",
-    parse=option.parse_optional_text,
-    default=None,
-    doc="column whose value can say that a row deletes its record",
-)
-DELETE_MARKER = declare(
-    key="hoodie.payload.delete.marker",
-    parse=option.parse_optional_text,
-    default=None,
-    doc="the value of that column in rows that delete",
-)
+"""a Python class that merges records, `package.module:Class`; the table remembers it"""
+DELETE_FIELD = declare("hoodie.payload.delete.field", option.parse_optional_text, default=None)
+"""column whose value can say that a row deletes its record"""
+DELETE_MARKER = declare("hoodie.payload.delete.marker", option.parse_optional_text, default=None)
+"""the value of that column in rows that delete"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

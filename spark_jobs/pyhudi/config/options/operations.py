@@ -8,7 +8,6 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, read_settings, setting
-from pyhudi.errors import UnsupportedError
 
 
 class Operation(Enum):
@@ -62,15 +61,6 @@ _OTHERS = ("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_pr
 _WRITE = "hoodie.datasource.write."
 
 
-def _operation(text: str) -> Operation:
-    if text.lower() in _OTHERS:
-        raise UnsupportedError(
-            f"{OPERATION.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in Operation)}"
-        )
-    return option.parse_enum(Operation)(text)
-
-
 def _bulk_overwrite(text: str) -> Operation | None:
     if not text:
         return None
@@ -85,81 +75,44 @@ def _paths(text: str) -> tuple[str, ...]:
 
 
 OPERATION = declare(
-    key=f"{_WRITE}operation",
-    parse=_operation,
-    default=Operation.UPSERT,
-    doc="what becomes of the rows",
+    f"{_WRITE}operation", option.parse_enum(Operation, not_done=_OTHERS), default=Operation.UPSERT
 )
+"""what becomes of the rows"""
 BULK_OVERWRITE = declare(
-    key="hoodie.bulkinsert.overwrite.operation.type",
-    parse=_bulk_overwrite,
-    default=None,
-    doc="what a bulk insert replaces, as the operation insert_overwrite or "
-    "insert_overwrite_table does",
+    "hoodie.bulkinsert.overwrite.operation.type", _bulk_overwrite, default=None
 )
+"""what a bulk insert replaces, as the operation insert_overwrite or insert_overwrite_table does"""
 OVERWRITE_MODE = declare(
-    key="hoodie.datasource.overwrite.mode",
-    parse=option.parse_enum(OverwriteMode),
+    "hoodie.datasource.overwrite.mode",
+    option.parse_enum(OverwriteMode),
     default=OverwriteMode.DYNAMIC,
-    doc="what Spark SQL takes INSERT OVERWRITE without a partition for; here the operation "
-    "decides, as in Hudi's data frame writer",
 )
+"""what Spark SQL takes INSERT OVERWRITE without a partition for; here the operation decides, as in
+Hudi's data frame writer"""
 _NO_PATHS: tuple[str, ...] = ()
-STATIC_PARTITIONS = declare(
-    key="hoodie.static.overwrite.partition.paths",
-    parse=_paths,
-    default=_NO_PATHS,
-    doc="partition paths that insert_overwrite replaces instead of those in the batch",
-)
-PARTITIONS_TO_DELETE = declare(
-    key=f"{_WRITE}partitions.to.delete",
-    parse=_paths,
-    default=None,
-    doc="partition paths that delete_partition hides, with * for any characters; without it "
-    "those in the batch",
-)
-DROP_DUPLICATES = declare(
-    key=f"{_WRITE}insert.drop.duplicates",
-    parse=option.parse_bool,
-    default=False,
-    doc="an insert leaves out rows whose key the table has, and keeps one row a key",
-)
+STATIC_PARTITIONS = declare("hoodie.static.overwrite.partition.paths", _paths, default=_NO_PATHS)
+"""partition paths that insert_overwrite replaces instead of those in the batch"""
+PARTITIONS_TO_DELETE = declare(f"{_WRITE}partitions.to.delete", _paths, default=None)
+"""partition paths that delete_partition hides, with * for any characters; without it those in the
+batch"""
+DROP_DUPLICATES = declare(f"{_WRITE}insert.drop.duplicates", option.parse_bool, default=False)
+"""an insert leaves out rows whose key the table has, and keeps one row a key"""
 DUPLICATE_POLICY = declare(
-    key="hoodie.datasource.insert.dup.policy",
-    parse=option.parse_enum(StoredKeys),
-    default=StoredKeys.KEEP,
-    doc="an insert keeps or drops rows whose key the table has, or fails",
+    "hoodie.datasource.insert.dup.policy", option.parse_enum(StoredKeys), default=StoredKeys.KEEP
 )
-COMBINE_BEFORE_UPSERT = declare(
-    key="hoodie.combine.before.upsert",
-    parse=option.parse_bool,
-    default=True,
-    doc="one record a key before an upsert",
-)
-COMBINE_BEFORE_INSERT = declare(
-    key="hoodie.combine.before.insert",
-    parse=option.parse_bool,
-    default=False,
-    doc="one record a key before an insert or bulk insert",
-)
-COMBINE_BEFORE_DELETE = declare(
-    key="hoodie.combine.before.delete",
-    parse=option.parse_bool,
-    default=True,
-    doc="one record a key before a delete",
-)
+"""an insert keeps or drops rows whose key the table has, or fails"""
+COMBINE_BEFORE_UPSERT = declare("hoodie.combine.before.upsert", option.parse_bool, default=True)
+"""one record a key before an upsert"""
+COMBINE_BEFORE_INSERT = declare("hoodie.combine.before.insert", option.parse_bool, default=False)
+"""one record a key before an insert or bulk insert"""
+COMBINE_BEFORE_DELETE = declare("hoodie.combine.before.delete", option.parse_bool, default=True)
+"""one record a key before a delete"""
 ALLOW_DUPLICATES = declare(
-    key="hoodie.merge.allow.duplicate.on.inserts",
-    parse=option.parse_bool,
-    default=True,
-    doc="inserts into an existing file keep records of keys it has",
+    "hoodie.merge.allow.duplicate.on.inserts", option.parse_bool, default=True
 )
-ALLOW_EMPTY_COMMIT = declare(
-    key="hoodie.allow.empty.commit",
-    parse=option.parse_bool,
-    default=False,
-    doc="a write with nothing to write makes a commit all the same; Hudi's default is true",
-)
+"""inserts into an existing file keep records of keys it has"""
+ALLOW_EMPTY_COMMIT = declare("hoodie.allow.empty.commit", option.parse_bool, default=False)
+"""a write with nothing to write makes a commit all the same; Hudi's default is true"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

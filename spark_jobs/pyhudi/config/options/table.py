@@ -54,116 +54,78 @@ KEY_GENERATOR_PROPERTY = "hoodie.table.keygenerator.class"
 KEY_GENERATOR_TYPE_PROPERTY = "hoodie.table.keygenerator.type"
 
 TABLE_NAME = declare(
-    key="hoodie.table.name",
-    aliases=(f"{_WRITE}table.name",),
-    parse=option.parse_text,
-    default="",
-    doc="name of the table",
+    "hoodie.table.name", option.parse_text, default="", aliases=(f"{_WRITE}table.name",)
 )
-DATABASE = declare(
-    key="hoodie.database.name",
-    parse=str,
-    default="",
-    doc="database of the table, part of its checksum",
-)
+"""name of the table"""
+DATABASE = declare("hoodie.database.name", str, default="")
+"""database of the table, part of its checksum"""
 TABLE_TYPE = declare(
-    key=f"{_WRITE}table.type",
+    f"{_WRITE}table.type",
+    option.parse_enum(TableType),
+    default=None,
     aliases=(f"{_WRITE}storage.type", TYPE_PROPERTY),
-    parse=option.parse_enum(TableType),
-    default=None,
-    doc="how a new table keeps updates; COPY_ON_WRITE unless said",
 )
+"""how a new table keeps updates; COPY_ON_WRITE unless said"""
 TABLE_VERSION = declare(
-    key="hoodie.write.table.version",
-    parse=_table_version,
-    default=TableVersion.SIX,
-    since="1.0",
-    doc="format version of a new table; Hudi's default is its own newest",
+    "hoodie.write.table.version", _table_version, default=TableVersion.SIX, since="1.0"
 )
+"""format version of a new table; Hudi's default is its own newest"""
 RECORD_KEY_FIELD = declare(
-    key=f"{_WRITE}recordkey.field",
-    aliases=(RECORD_KEY_PROPERTY,),
-    parse=_optional_fields,
-    default=None,
-    doc="columns that name a record",
+    f"{_WRITE}recordkey.field", _optional_fields, default=None, aliases=(RECORD_KEY_PROPERTY,)
 )
+"""columns that name a record"""
 PARTITION_PATH_FIELD = declare(
-    key=f"{_WRITE}partitionpath.field",
-    aliases=(PARTITION_PROPERTY,),
-    parse=option.parse_fields,
-    default=None,
-    doc="columns to partition by; empty for none",
+    f"{_WRITE}partitionpath.field", option.parse_fields, default=None, aliases=(PARTITION_PROPERTY,)
 )
+"""columns to partition by; empty for none"""
 ORDERING_FIELD = declare(
-    key=f"{_WRITE}precombine.field",
+    f"{_WRITE}precombine.field",
+    _optional_fields,
+    default=None,
     aliases=(
         ORDERING_PROPERTY,
         PRECOMBINE_PROPERTY,
         f"{_WRITE}ordering.fields",
         "hoodie.payload.ordering.field",
     ),
-    parse=_optional_fields,
-    default=None,
-    doc="columns whose highest value wins; Hudi 0.15 takes ts when none is given",
 )
+"""columns whose highest value wins; Hudi 0.15 takes ts when none is given"""
 KEY_GENERATOR_CLASS = declare(
-    key=f"{_WRITE}keygenerator.class",
+    f"{_WRITE}keygenerator.class",
+    option.parse_optional_text,
+    default=None,
     aliases=(KEY_GENERATOR_PROPERTY,),
-    parse=option.parse_optional_text,
-    default=None,
-    doc="class of the key generator; inferred from the fields when absent",
 )
+"""class of the key generator; inferred from the fields when absent"""
 KEY_GENERATOR_TYPE = declare(
-    key=f"{_WRITE}keygenerator.type",
+    f"{_WRITE}keygenerator.type",
+    option.parse_optional_text,
+    default=None,
     aliases=(KEY_GENERATOR_TYPE_PROPERTY,),
-    parse=option.parse_optional_text,
-    default=None,
-    doc="key generator by its short name; the class goes before it",
 )
-HIVE_STYLE = declare(
-    key=f"{_WRITE}hive_style_partitioning",
-    parse=option.parse_bool,
-    default=None,
-    doc="partition folders named field=value",
-)
-URL_ENCODE = declare(
-    key=f"{_WRITE}partitionpath.urlencode",
-    parse=option.parse_bool,
-    default=None,
-    doc="partition values escaped in folder names",
-)
+"""key generator by its short name; the class goes before it"""
+HIVE_STYLE = declare(f"{_WRITE}hive_style_partitioning", option.parse_bool, default=None)
+"""partition folders named field=value"""
+URL_ENCODE = declare(f"{_WRITE}partitionpath.urlencode", option.parse_bool, default=None)
+"""partition values escaped in folder names"""
 CONSISTENT_TIMESTAMP = declare(
-    key=f"{_WRITE}keygenerator.consistent.logical.timestamp.enabled",
-    parse=option.parse_bool,
-    default=False,
-    doc="timestamps in keys and paths as text instead of raw numbers",
+    f"{_WRITE}keygenerator.consistent.logical.timestamp.enabled", option.parse_bool, default=False
 )
+"""timestamps in keys and paths as text instead of raw numbers"""
 COMPLEX_KEY_NEW_ENCODING = declare(
-    key="hoodie.write.complex.keygen.new.encoding",
-    parse=option.parse_bool,
-    default=None,
-    since="1.1",
-    doc="a complex key of one field reads 1 instead of id:1",
+    "hoodie.write.complex.keygen.new.encoding", option.parse_bool, default=None, since="1.1"
 )
+"""a complex key of one field reads 1 instead of id:1"""
 TIMELINE_ZONE = declare(
-    key="hoodie.table.timeline.timezone",
-    parse=option.parse_enum(TimelineZone),
-    default=TimelineZone.LOCAL,
-    doc="zone of the instant times of a new table",
+    "hoodie.table.timeline.timezone", option.parse_enum(TimelineZone), default=TimelineZone.LOCAL
 )
-COMMIT_METADATA_PREFIX = declare(
-    key=f"{_WRITE}commitmeta.key.prefix",
-    parse=str,
-    default="_",
-    doc="options whose key starts so go into the commit's extra metadata",
-)
+"""zone of the instant times of a new table"""
+COMMIT_METADATA_PREFIX = declare(f"{_WRITE}commitmeta.key.prefix", str, default="_")
+"""options whose key starts so go into the commit's extra metadata"""
 IDEMPOTENCY_KEY = declare(
-    key="pyhudi.idempotency.key",
-    parse=option.parse_optional_text,
-    default=None,
-    since="pyhudi",
-    doc="a commit that carries this key is not made twice",
+    "pyhudi.idempotency.key", option.parse_optional_text, default=None, since="pyhudi"
 )
+"""a commit that carries this key is not made twice"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,9 +63,7 @@ def kept_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa.Ar
 
 def joined_deletes(parts: Sequence[Deletes]) -> Deletes:
     """The deletes of all parts, in their order."""
-    single = _joined(
-        [OrderingColumn(kinds=part.kinds, values=part.orderings) for part in parts],
-    )
+    single = _joined([OrderingColumn(kinds=part.kinds, values=part.orderings) for part in parts])
     positions = range(max((len(part.several) for part in parts), default=0))
     return Deletes(
         keys=pa.concat_arrays([part.keys for part in parts]),

@@ -93,7 +93,7 @@ def write_buckets(
     found: LookupResult,
     plan: BucketPlan,
     *,
-    job: WriteContext,
+    context: WriteContext,
     schema: pa.Schema,
 ) -> list[WriteStat]:
     """Write every bucket, a task each, and give the statistics of the files that count.
@@ -112,8 +112,8 @@ def write_buckets(
         hash=None if hashes is None else hashes.hash,
         shuffle_keys=shuffle_keys[[task_of[bucket.number] for bucket in plan.buckets]],
         schema=schema,
-        drops_new=job.is_deleting and hashes is None,
-        drops_stored=job.drops_stored,
+        drops_new=context.is_deleting and hashes is None,
+        drops_stored=context.drops_stored,
     )
     routed = map_pieces(staged, found.tagged.matches, _each(_route, routing), ROUTED_SCHEMA)
     if relocated is not None:
@@ -121,8 +121,8 @@ def write_buckets(
         routed = routed.union(others)
     if hashes is not None:
         # A hash bucket is one file group, however large it becomes.
-        job = replace(job, max_file_size_bytes=_NEVER_FULL)
-    write = _write(plan.buckets, job, schema)
+        context = replace(context, max_file_size_bytes=_NEVER_FULL)
+    write = _write(plan.buckets, context, schema)
     return stats_of(routed.exchange(len(tasks)).map(write, STAT_SCHEMA))
 
 
@@ -214,7 +214,9 @@ def _routed(
     return one_row([routing.shuffle_keys[bucket], bucket, piece_id, rows, moved], ROUTED_SCHEMA)
 
 
-def _write(buckets: tuple[WriteBucket, ...], job: WriteContext, schema: pa.Schema) -> TaskFunction:
+def _write(
+    buckets: tuple[WriteBucket, ...], context: WriteContext, schema: pa.Schema
+) -> TaskFunction:
     def write(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
         moved: dict[int, list[pa.Array]] = defaultdict(list)
@@ -236,22 +238,22 @@ def _write(buckets: tuple[WriteBucket, ...], job: WriteContext, schema: pa.Schem
             keys = pa.concat_arrays(going) if going else None
             # Sequence numbers count within a bucket, and a task may write several.
             own = replace(task, partition_id=number)
-            yield stat_batch(_write_bucket(buckets[number], job, own, table, keys))
+            yield stat_batch(_write_bucket(buckets[number], context, own, table, keys))
 
     return write
 
 
 def _write_bucket(
     bucket: WriteBucket,
-    job: WriteContext,
+    context: WriteContext,
     task: TaskIdentity,
     rows: pa.Table,
     moved_keys: pa.Array | None,
 ) -> list[WriteStat]:
     if bucket.log is not None:
-        return append_rows(job, task, bucket.log, rows, moved_keys)
+        return append_rows(context, task, bucket.log, rows, moved_keys)
     if bucket.base is not None:
-        return [merge_file(job, task, bucket.base, rows, moved_keys)]
+        return [merge_file(context, task, bucket.base, rows, moved_keys)]
     return list(
-        create_files(job, task, partition=bucket.partition, file_id=bucket.file_id, rows=rows)
+        create_files(context, task, partition=bucket.partition, file_id=bucket.file_id, rows=rows)
     )

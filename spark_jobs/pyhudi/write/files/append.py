@@ -19,11 +19,7 @@ from pyhudi.filegroup.slices import AppendTarget
 from pyhudi.logfile.avro.encode import encode_records
 from pyhudi.logfile.avro.rows import CONTENT_VERSION
 from pyhudi.logfile.deletes.blocks import Deletes, encode_deletes
-from pyhudi.logfile.deletes.new import (
-    joined_deletes,
-    ordered_deletes,
-    unconditional_deletes,
-)
+from pyhudi.logfile.deletes.new import joined_deletes, ordered_deletes, unconditional_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, frame_of
 from pyhudi.merge.deletes import SOFT_DELETE
 from pyhudi.merge.ordering import ordering_columns

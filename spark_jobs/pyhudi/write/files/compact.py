@@ -17,12 +17,12 @@ from pyhudi.write.files.merge import BATCH_ROWS
 
 def compact_slice(
     context: WriteContext, task: TaskIdentity, found: FileSlice, reading: SliceReading
-) -> WriteStat | None:
+) -> list[WriteStat]:
     """Write the rows of a slice to a base file of the compaction's instant.
 
     ``reading`` says which log blocks count: those committed up to that instant. Rows keep all their
     meta columns but the file name. A slice without base file whose blocks were all rolled back has
-    nothing to write, and None comes back.
+    nothing to write, and no statistics come back.
 
     Guarantees: the base file is read in batches of ``BATCH_ROWS`` rows, so memory is bounded by the
         log records of the slice, of which some lie on disk beyond their limit, and a few batches.
@@ -31,9 +31,9 @@ def compact_slice(
     counts = LogCounts()
     with open_slice(context.storage, found, reading, context.schema, counts) as opened:
         if opened.base is None and not len(opened.records):
-            return None
+            return []
         stat = _write(context, task, found, opened)
-    return with_scan(stat, found, counts, records=len(opened.records))
+    return [with_scan(stat, found, counts, records=len(opened.records))]
 
 
 def with_scan(stat: WriteStat, found: FileSlice, counts: LogCounts, *, records: int) -> WriteStat:

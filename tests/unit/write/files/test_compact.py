@@ -138,8 +138,7 @@ def test_blocks_of_later_writes_do_not_count() -> None:
         merge = compaction_merge(work.table, instant, OPTIONS)
         job = compaction_job(work.table, instant, OPTIONS, merge)
         early = replace(merge, as_of=work.slices[0].base_instant)
-        stat = compact_slice(job, TASK, work.slices[0], early)
-    assert stat is not None
+        (stat,) = compact_slice(job, TASK, work.slices[0], early)
     assert (stat.total_log_records, stat.num_update_writes) == (0, 0)
 
 
@@ -151,10 +150,10 @@ def test_log_files_that_were_rolled_back_alone_make_no_file() -> None:
         merge = compaction_merge(work.table, found, OPTIONS)
         job = compaction_job(work.table, found, OPTIONS, merge)
         logs_alone = replace(work.slices[0], base_file=None)
-        assert compact_slice(job, TASK, logs_alone, merge) is not None
+        assert compact_slice(job, TASK, logs_alone, merge)
         for log in logs_alone.log_files:
             storage.put(log.path, rollback_block("9", "8"))
-        assert compact_slice(job, TASK, logs_alone, merge) is None
+        assert not compact_slice(job, TASK, logs_alone, merge)
 
 
 def test_the_commit_says_what_was_compacted() -> None:
