@@ -1,7 +1,5 @@
 """Airflow for unit tests: a home of its own, no database, no examples."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 

@@ -1,7 +1,5 @@
 """The job scripts and the engine as files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile

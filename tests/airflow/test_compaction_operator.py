@@ -1,7 +1,5 @@
 """Compaction from a DAG: the command, the plan's instant, and plans to map over."""
 
-from __future__ import annotations
-
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -51,9 +49,7 @@ def submissions(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_the_job_gets_the_arguments(
-    submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_job_gets_the_arguments(submissions: list[list[str]], monkeypatch) -> None:
     monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         mode="schedule",
@@ -72,9 +68,7 @@ def test_the_job_gets_the_arguments(
     assert request.options()["hoodie.compaction.target.io"] == "100"
 
 
-def test_a_log_compaction_is_asked_for_by_its_kind(
-    submissions: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_compaction_is_asked_for_by_its_kind(submissions: list[list[str]], monkeypatch):
     monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         kind="log_compaction",
@@ -100,9 +94,7 @@ def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
     assert submissions == []
 
 
-def test_a_retry_whose_plan_was_made_submits_nothing(
-    submissions: list[list[str]], tmp_path: Path
-) -> None:
+def test_a_retry_whose_plan_was_made_submits_nothing(submissions: list[list[str]], tmp_path: Path):
     path = golden_copy("v6_mor_pending_compaction", tmp_path)
     task = make(base_path=str(path), mode="schedule")
     context = task_context(task)
@@ -120,8 +112,7 @@ def test_a_retry_whose_plan_was_made_submits_nothing(
 
 def test_pending_plans_are_listed_for_mapping() -> None:
     hook = PyhudiHook()
-    path = str(golden_table("v6_mor_pending_compaction"))
-    assert hook.pending_compactions(path) == [PLANNED]
+    assert hook.pending_compactions(str(golden_table("v6_mor_pending_compaction"))) == [PLANNED]
 
 
 def test_pending_log_compactions_are_listed_apart(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What Airflow does with an error is what the engine says of it."""
 
-from __future__ import annotations
-
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 

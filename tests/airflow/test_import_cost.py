@@ -1,7 +1,5 @@
 """What a scheduler pays for parsing a DAG that uses the provider."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The sensor in all its modes, and its trigger, on a timeline in a folder."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable
@@ -92,9 +90,7 @@ def _no_reschedules_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "task_context", with_reschedules)
 
 
-def test_poke_mode_sees_the_commit_when_it_lands(
-    table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_poke_mode_sees_the_commit_when_it_lands(table: str, monkeypatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: complete(table, f"{THIRD}.commit"))
     assert wait(table, instant=THIRD) == THIRD
 

@@ -1,7 +1,5 @@
 """What the package says about itself."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from importlib import resources

@@ -1,7 +1,5 @@
 """The DAGs that the pages show, as Airflow parses them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

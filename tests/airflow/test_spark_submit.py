@@ -1,7 +1,5 @@
 """How a job reaches Spark: master, binary, exit codes."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import stat
@@ -56,18 +54,14 @@ def test_on_this_machine_the_binary_beside_python_is_taken() -> None:
     assert PyhudiSparkSubmitHook()._get_spark_binary_path() == [str(expected)]
 
 
-def test_a_cluster_is_reached_by_the_binary_on_path(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_cluster_is_reached_by_the_binary_on_path(monkeypatch, tmp_path: Path) -> None:
     binary = executable(tmp_path / "spark-submit", "exit 0")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
     assert PyhudiSparkSubmitHook()._get_spark_binary_path() == [binary]
 
 
-def test_a_missing_binary_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_binary_says_what_to_install(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(PyhudiEnvironmentError, match="pip install pyspark"):

@@ -1,7 +1,5 @@
 """Which tries are one execution, and what a commit says about the task that made it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """From the arguments in a DAG to a command, and from the job's result to XCom."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -108,8 +106,7 @@ def test_the_command_is_exactly_this(submissions: Submissions, landed: Any) -> N
 def test_the_result_is_returned(submissions: Submissions, landed: Any) -> None:
     task = make()
     returned = task.execute(task_context(task))
-    assert returned["instant"] == "20260102030405678"
-    assert returned["records"]["inserted"] == 3
+    assert (returned["instant"], returned["records"]["inserted"]) == ("20260102030405678", 3)
     assert returned["partition_count"] == 2
 
 
@@ -120,14 +117,11 @@ def test_a_retry_whose_commit_landed_submits_nothing(
     first = task_context(task, try_number=1)
     earlier = JobResult.from_json(COMMITTED.to_json().replace("committed", "already_committed", 1))
     landed[idempotency_key(first)] = earlier
-    returned = task.execute(task_context(task, try_number=2))
-    assert returned["status"] == "already_committed"
+    assert task.execute(task_context(task, try_number=2))["status"] == "already_committed"
     assert submissions == []
 
 
-def test_a_cleared_task_is_submitted_again(
-    submissions: Submissions, landed: dict[str, JobResult]
-) -> None:
+def test_a_cleared_task_is_submitted_again(submissions: Submissions, landed: dict[str, JobResult]):
     task = make()
     landed[idempotency_key(task_context(task))] = COMMITTED
     task.execute(task_context(task, try_number=2, cleared=1))
@@ -152,9 +146,7 @@ def test_without_a_result_file_the_timeline_tells(
     assert "--result-path" not in command
 
 
-def test_a_cluster_is_sent_the_engine(
-    submissions: Submissions, landed: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_is_sent_the_engine(submissions: Submissions, landed: Any, monkeypatch) -> None:
     monkeypatch.setenv(
         "AIRFLOW_CONN_M", '{"conn_type": "spark", "host": "spark://m", "port": 7077}'
     )
@@ -166,9 +158,7 @@ def test_a_cluster_is_sent_the_engine(
     assert Path(engine).name.startswith("pyhudi-")
 
 
-def test_a_job_id_from_before_a_clear_is_not_found_again(
-    submissions: Submissions, landed: Any
-) -> None:
+def test_a_job_id_from_before_a_clear_is_not_found_again(submissions: Submissions, landed: Any):
     task = make()
     task.execute(task_context(task))
     before = task.external_id_key
@@ -190,8 +180,7 @@ def test_the_asset_event_carries_the_instant(submissions: Submissions, landed: A
     context = task_context(task)
     task.execute(context)
     extra = context["outlet_events"][asset].extra
-    assert extra["instant"] == "20260102030405678"
-    assert extra["records"]["updated"] == 1
+    assert (extra["instant"], extra["records"]["updated"]) == ("20260102030405678", 1)
 
 
 def test_all_arguments_of_the_job_are_rendered() -> None:
@@ -204,8 +193,7 @@ def test_all_arguments_of_the_job_are_rendered() -> None:
     context = task_context(task)
     task.render_template_fields(context)
     request = task.request(context)
-    assert request.source == "/landing/2013-02"
-    assert request.operation == "insert"
+    assert (request.source, request.operation) == ("/landing/2013-02", "insert")
     assert request.hoodie_conf == {"hoodie.parquet.max.file.size": "6"}
     assert request.sql == "SELECT * FROM source WHERE at < '2013-03-01'"
 
@@ -265,8 +253,7 @@ def test_a_path_is_relative_to_the_connection(monkeypatch: pytest.MonkeyPatch) -
     )
     task = make(base_path="flights", pyhudi_conn_id="lake")
     request = task.request(task_context(task))
-    assert request.base_path == "s3://b/lake/flights"
-    assert request.storage_options == {"region": "x"}
+    assert (request.base_path, request.storage_options) == ("s3://b/lake/flights", {"region": "x"})
 
 
 def test_options_that_contradict_each_other_fail_without_a_retry(submissions: Submissions) -> None:

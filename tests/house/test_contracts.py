@@ -1,7 +1,5 @@
 """Who may import whom: the contracts of pyproject.toml, kept and complete."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

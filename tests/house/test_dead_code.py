@@ -1,7 +1,5 @@
 """What nothing uses is deleted; it is in the history if it is wanted again."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -53,7 +51,7 @@ FOR_OTHERS = {
 """Names that no code here refers to, and who does."""
 
 BY_REFLECTION = {
-    "pyhudi/actions/commit.py:WriteStat": "its fields are read and written as they are listed",
+    "pyhudi/actions/commit.py:WriteStat": "its fields are read and written as they are listed"
 }
 """Dataclasses whose fields nothing names one by one, and why."""
 

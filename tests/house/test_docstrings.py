@@ -1,7 +1,5 @@
 """Every public thing says what it is for; what comes from Hudi says from where."""
 
-from __future__ import annotations
-
 import ast
 import re
 
@@ -122,8 +120,7 @@ def _is_from_hudi(name: str) -> bool:
 
 def _is_public(module: Module, name: str, node: Definition) -> bool:
     parts = name.split(".")
-    nested = _functions_of(module, name)
-    return not nested and not any(part.startswith("_") for part in parts)
+    return not _functions_of(module, name) and not any(part.startswith("_") for part in parts)
 
 
 def _functions_of(module: Module, name: str) -> bool:

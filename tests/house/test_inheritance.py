@@ -1,7 +1,5 @@
 """Composition reads from top to bottom; inheritance does not."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.support.source_tree import base_name, shipped

@@ -1,7 +1,5 @@
 """Names say what a thing is, and tests lie where the thing lies."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An option's key is written once, where it is declared."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -1,7 +1,5 @@
 """What is installed is what is in the folder: pins, job scripts, the wheel."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What ``import pyhudi`` offers, and what it costs."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect
@@ -34,9 +32,7 @@ def test_every_public_name_is_found_where_it_is_said_to_be(name: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["pyhudi", "pyhudi.spark"])
-def test_a_package_names_what_it_offers_once_for_people_and_once_for_type_checkers(
-    package: str,
-) -> None:
+def test_a_package_names_what_it_offers_once_for_people_and_once_for_type_checkers(package: str):
     module = next(module for module in engine() if module.name == package)
     offered = importlib.import_module(package).__all__
     assert list(offered) == sorted(offered), f"{package}.__all__ is not sorted: {offered}"

@@ -1,7 +1,5 @@
 """An error says what, where and what to do; a broad one says nothing of that."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 

@@ -1,7 +1,5 @@
 """A module is one idea and a function fits on a screen."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 

@@ -4,8 +4,6 @@ Blocks of Python that need Airflow are run by tests/airflow/test_snippets.py, th
 Spark session by tests/spark/test_snippets.py, and all others here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -86,9 +84,7 @@ def test_a_block_of_python_runs(snippet: Snippet, flights: Path) -> None:
     snippet.run(flights)
 
 
-def test_the_merger_of_the_page_keeps_the_dearer(
-    flights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_merger_of_the_page_keeps_the_dearer(flights: Path, monkeypatch) -> None:
     (shown,) = (each.values[0] for each in snippets("python") if "merging" in each.values[0].page)
     module = types.ModuleType("mergers")
     vars(module).update(shown.run(flights))

@@ -1,7 +1,5 @@
 """What the syntax trees of the sources are used for beside the rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.source_tree import seed_of

@@ -1,7 +1,5 @@
 """The repository tells nothing of the machine it was written on."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Values are frozen: they pass between threads, executors and tests unchanged."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.support.source_tree import base_name, shipped
@@ -29,7 +27,7 @@ OTHERWISE = {
 """Dataclasses that leave something out, what it is, and why."""
 
 JSON_AS_IT_IS = {
-    "pyhudi/write/context.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it",
+    "pyhudi/write/context.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it"
 }
 """Fields that hold a plain dict, and what is in it."""
 

@@ -1,7 +1,5 @@
 """Real Hudi and our session; the tests skip, or fail under CI, when there is no Hudi."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Random operations on a random table: everything follows from a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -29,12 +27,7 @@ from tests.interop.differential_shapes import (
 STEPS = 30
 # How often each kind of operation is drawn; the first write is one of FIRST.
 FIRST = ("insert", "bulk_insert", "upsert")
-WEIGHTS = {
-    "upsert": 6,
-    "insert": 1,
-    "bulk_insert": 1,
-    "delete": 2,
-}
+WEIGHTS = {"upsert": 6, "insert": 1, "bulk_insert": 1, "delete": 2}
 if EVERY_KIND:
     WEIGHTS.update(
         insert_overwrite=1, insert_overwrite_table=1, delete_partition=1, evolve=1, lack=1

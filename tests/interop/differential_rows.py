@@ -1,7 +1,5 @@
 """Columns and values for the randomised comparison with real Hudi, all drawn from one source."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Random kinds of table: what they hold, how they are keyed, cut up, merged and searched."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Where `setup.sh` put real Hudi, and what is missing when it could not."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

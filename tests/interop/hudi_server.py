@@ -6,8 +6,6 @@ A request is {"do": NAME, "with": {...}}; an answer {"result": ...} or {"error":
 Spark starts once, so a hundred questions cost one start. `tests/interop/hudi.py` is the client.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """A Spark session that carries one bundle of real Apache Hudi; runs with the oracle's Python."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

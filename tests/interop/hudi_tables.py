@@ -1,7 +1,5 @@
 """What real Hudi says of a table: rows, timeline, slices, schema. Nothing here writes to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,8 +120,7 @@ def save(rows: DataFrame, output: str) -> int:
 def fetch(rows: DataFrame, scratch: str) -> pa.Table:
     """A data frame as an Arrow table, by way of Parquet in `scratch`."""
     save(rows, scratch)
-    pieces = [pq.read_table(p) for p in sorted(Path(scratch).glob("*.parquet"))]
-    return pa.concat_tables(pieces)
+    return pa.concat_tables([pq.read_table(p) for p in sorted(Path(scratch).glob("*.parquet"))])
 
 
 def timeline(hudi: Hudi, table: str) -> list[Json]:

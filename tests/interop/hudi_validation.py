@@ -1,7 +1,5 @@
 """Checks of a whole table by real Hudi: what it reads, what its files say, whether it can go on."""
 
-from __future__ import annotations
-
 import collections
 import shutil
 from collections.abc import Callable, Iterable

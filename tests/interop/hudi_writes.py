@@ -1,7 +1,5 @@
 """Real Hudi working on a table: writes, cleaning, rollback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables whose keys and paths are made in every way there is, for Hudi and this engine alike."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@
 The process ends without a single clean-up step, as one that ran out of memory would.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -4,8 +4,6 @@ A key is the end of a test's id, `test_name[case]`; a value says what differs an
 Such a test must fail: it fails the run when the difference is gone.
 """
 
-from __future__ import annotations
-
 NO_LOCAL_TIMES_IN_015 = (
     "Hudi 0.15 knows no timestamps without zone: its Avro converter and its vectorised reader "
     "refuse them in tables of any writer, its own 1.1.1 included"

@@ -1,7 +1,5 @@
 """Batches that put every rule of merging to the test: each key is a case of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

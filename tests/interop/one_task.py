@@ -1,7 +1,5 @@
 """A write into a table of one file group in this process: all that a job does, but no Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

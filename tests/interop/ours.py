@@ -1,7 +1,5 @@
 """This engine's side: write rows with options, read a table whole, read it with hudi-rs."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path

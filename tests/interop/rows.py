@@ -1,7 +1,5 @@
 """Bags of rows that compare equal when two engines mean the same rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable
 from typing import Any

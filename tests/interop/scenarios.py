@@ -1,7 +1,5 @@
 """The kinds of table that pass back and forth, and the rows that go into them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from collections.abc import Callable, Iterable, Mapping

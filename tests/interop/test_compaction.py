@@ -1,7 +1,5 @@
 """Compactions of merge-on-read tables: of what the other wrote, and of what the other planned."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -64,9 +62,7 @@ def check_compacted(hudi: RealHudi, table: Path, before: list[Row]) -> None:
 @pytest.mark.parametrize(
     ("name", "block"), [("every_type", "parquet"), ("commit_time_ordering", "avro")]
 )
-def test_we_compact_what_hudi_wrote(
-    name: str, block: str, hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_compact_what_hudi_wrote(name: str, block: str, hudi: RealHudi, spark, tmp_path) -> None:
     scenario, table = BY_NAME[name], tmp_path / "table"
     options = logged(hudi, table, scenario, **{"hoodie.logfile.data.block.format": block})
     before = hudi.read(table)
@@ -83,9 +79,7 @@ def test_we_compact_what_hudi_wrote(
     assert hudi.failures(table) == []
 
 
-def test_log_files_without_base_file_are_compacted(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_log_files_without_base_file_are_compacted(hudi: RealHudi, spark, tmp_path) -> None:
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     logged(hudi, table, scenario, **IN_MEMORY)
     assert not list(table.glob("*.parquet"))
@@ -95,9 +89,7 @@ def test_log_files_without_base_file_are_compacted(
     assert hudi.failures(table) == []
 
 
-def test_we_run_what_hudi_planned_with_log_files_on_top(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_run_what_hudi_planned_with_log_files_on_top(hudi: RealHudi, spark, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = logged(hudi, table, scenario)
     planned = hudi.ask("plan_compaction", table=str(table))
@@ -114,9 +106,7 @@ def test_we_run_what_hudi_planned_with_log_files_on_top(
     check_compacted(hudi, table, before)
 
 
-def test_hudi_runs_what_we_planned_with_log_files_on_top(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_runs_what_we_planned_with_log_files_on_top(hudi: RealHudi, spark, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = logged(hudi, table, scenario)
     result = compact(spark, table, mode="schedule")
@@ -139,8 +129,7 @@ def test_both_plan_the_same(hudi: RealHudi, spark: SparkSession, tmp_path: Path)
     ours_ = compact(spark, table, mode="schedule").instant
     mine = read_plan_of(table, ours_)
     assert compact(spark, table, mode="unschedule", instant=ours_).status == "unscheduled"
-    theirs = hudi.ask("plan_compaction", table=str(table))
-    found = read_plan_of(table, theirs)
+    found = read_plan_of(table, hudi.ask("plan_compaction", table=str(table)))
     assert sorted(mine.operations, key=str) == sorted(found.operations, key=str)
     assert (mine.compactor_class, mine.preserves_meta_columns) == (
         found.compactor_class,
@@ -148,9 +137,7 @@ def test_both_plan_the_same(hudi: RealHudi, spark: SparkSession, tmp_path: Path)
     )
 
 
-def test_both_say_the_same_of_a_compaction(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_both_say_the_same_of_a_compaction(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     logged(hudi, table, scenario)
     undone = hudi.write(table, scenario.batch(range(9), 9), "upsert", options=MERGE_ON_READ)
@@ -174,9 +161,7 @@ def test_both_say_the_same_of_a_compaction(
     )
 
 
-def test_a_run_of_ours_that_died_is_run_again_by_hudi(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_run_of_ours_that_died_is_run_again_by_hudi(hudi: RealHudi, spark, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = logged(hudi, table, scenario)
     planned = compact(spark, table, mode="schedule").instant
@@ -192,9 +177,7 @@ def test_a_run_of_ours_that_died_is_run_again_by_hudi(
     assert len(files) == len(read_plan_of(table, planned).operations)
 
 
-def test_a_run_that_died_is_run_again_by_us(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_run_that_died_is_run_again_by_us(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     logged(hudi, table, scenario)
     planned = hudi.ask("plan_compaction", table=str(table))
@@ -208,9 +191,7 @@ def test_a_run_that_died_is_run_again_by_us(
     assert [each["state"] for each in rolled_back] == ["COMPLETED"]
 
 
-def test_hudi_goes_on_where_we_wrote_and_compacted(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_goes_on_where_we_wrote_and_compacted(hudi: RealHudi, spark, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "3"}
     options = {**scenario.options, **MERGE_ON_READ, **payload(scenario), **inline}

@@ -10,8 +10,6 @@ is made of the engine's code: each change of it draws a history of its own, whic
 draws again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

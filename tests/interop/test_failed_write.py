@@ -1,7 +1,5 @@
 """A write that was killed before its commit point: no reader sees it, the next writer undoes it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -70,9 +68,7 @@ def test_no_reader_sees_a_killed_write(killed: Killed, table: Path, hudi: RealHu
     assert_same_rows(ours.read_with_hudi_rs(table), by_hudi)
 
 
-def test_our_next_write_rolls_a_killed_one_back(
-    killed: Killed, table: Path, hudi: RealHudi, spark: SparkSession
-) -> None:
+def test_our_next_write_rolls_a_killed_one_back(killed: Killed, table: Path, hudi: RealHudi, spark):
     model, batch = killed.model.copy(), SCENARIO.batch(range(25, 45), 3)
     ours.write(spark, table, batch, "upsert", SCENARIO.options)
     model.upsert(batch)

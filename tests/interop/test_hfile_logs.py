@@ -1,12 +1,9 @@
 """Log files with HFile blocks, which real Hudi writes when it is told to: we read and go on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from pyhudi.logfile.reader import iter_blocks
 from tests.interop import ours
@@ -60,9 +57,7 @@ def test_rows_of_every_type_are_read(hudi: RealHudi, tmp_path: Path) -> None:
     check(hudi, table, model)
 
 
-def test_log_files_with_hfile_blocks_are_gone_on_with(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_log_files_with_hfile_blocks_are_gone_on_with(hudi: RealHudi, spark, tmp_path) -> None:
     """Updates newer and older than what is stored, deletes, keys that come back, a compaction."""
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     plain = {**scenario.options, **MERGE_ON_READ, **payload(scenario)}
@@ -102,9 +97,7 @@ def test_log_files_with_hfile_blocks_are_gone_on_with(
     check(hudi, table, model)
 
 
-def test_a_column_named_key_is_the_record_key_as_hudi_has_it(
-    hudi: RealHudi, tmp_path: Path
-) -> None:
+def test_a_column_named_key_is_the_record_key_as_hudi_has_it(hudi: RealHudi, tmp_path) -> None:
     """Hudi empties a column of this name and reads the record key in its place, whatever it was."""
     for keys, own in (("key", "a"), ("id", "lost")):
         table = tmp_path / keys

@@ -1,11 +1,6 @@
 """Tables that real Hudi began, its metadata table included: we write on, Hudi goes on reading."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
@@ -18,9 +13,7 @@ BEGUN = ("bulk_unsorted", "two_hive_partitions", "odd_partitions_encoded", "ever
 
 @pytest.mark.parametrize("name", BEGUN)
 @pytest.mark.parametrize("metadata", ["true", "false"], ids=["metadata_table", "plain"])
-def test_we_write_on_to_a_table_of_hudi(
-    name: str, metadata: str, hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_write_on_to_a_table_of_hudi(name: str, metadata: str, hudi: RealHudi, spark, tmp_path):
     if metadata == "true" and name not in BEGUN[:2]:
         pytest.skip("the metadata table does not depend on this")
     scenario, table = BY_NAME[name], tmp_path / "table"

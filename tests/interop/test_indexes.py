@@ -1,7 +1,5 @@
 """Each index against real Hudi: the same batches leave the same rows, in the same places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keys and partition paths are Hudi's, whatever they are made of, and both go on with them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -33,13 +31,7 @@ def case(request: pytest.FixtureRequest, hudi: RealHudi) -> KeyCase:
 
 
 @pytest.fixture
-def table(
-    case: KeyCase,
-    written: dict[str, Path],
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
-    tmp_path: Path,
-) -> Path:
+def table(case: KeyCase, written: dict[str, Path], spark, tmp_path_factory, tmp_path) -> Path:
     """A table of this engine with the first rows."""
     if case.name not in written:
         path = tmp_path_factory.mktemp(case.name) / "table"
@@ -91,8 +83,7 @@ def test_keys_and_paths_are_those_of_hudi_and_we_go_on(
 def test_hudi_goes_on_with_our_table(case: KeyCase, table: Path, hudi: RealHudi) -> None:
     hudi.write(table, batch(LATER, 2), "upsert", options=_restated(case))
     assert_both_written(table, case, hudi)
-    gone = batch(range(10, 14), 3)
-    hudi.write(table, gone, "delete", options=_restated(case))
+    hudi.write(table, batch(range(10, 14), 3), "delete", options=_restated(case))
     assert len(ours.read(table)) == 26
 
 
@@ -107,9 +98,7 @@ def _restated(case: KeyCase) -> dict[str, str]:
     return {**times, **case.stated}
 
 
-def test_generated_keys_have_hudis_form_and_both_insert_on(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_generated_keys_have_hudis_form_and_both_insert_on(hudi: RealHudi, spark, tmp_path) -> None:
     options = {
         "hoodie.table.name": "generated",
         "hoodie.write.table.version": "6",

@@ -1,7 +1,5 @@
 """Log compactions of merge-on-read tables: of what the other wrote, and of what it planned."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -69,9 +67,7 @@ def check_compacted_by_hudi(hudi: RealHudi, table: Path, before: list[Row]) -> N
     assert_same_rows(without(ours.read(table), own), without(before, own))
 
 
-def test_we_log_compact_what_hudi_wrote(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_log_compact_what_hudi_wrote(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     name, block = SHAPES[hudi.version]
     scenario, table = BY_NAME[name], tmp_path / "table"
     kind = {"hoodie.logfile.data.block.format": block}
@@ -102,9 +98,7 @@ def check_history(hudi: RealHudi, table: Path, begin: str) -> None:
     assert hudi.failures(table, exercise=False) == []
 
 
-def test_hudi_log_compacts_what_we_wrote(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_log_compacts_what_we_wrote(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = {**scenario.options, **MERGE_ON_READ, **payload(scenario)}
     ours.write(spark, table, scenario.batch(range(30), 1), "insert", options)
@@ -123,15 +117,12 @@ def test_hudi_log_compacts_what_we_wrote(
     check_read(hudi, table)
 
 
-def test_both_make_the_same_of_one_plan(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_both_make_the_same_of_one_plan(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     logged(hudi, table, scenario)
     theirs = hudi.ask("plan_log_compaction", table=str(table))
     by_hudi = read_plan(table, theirs)
-    taken = log_compact(spark, table, mode="unschedule", instant=theirs)
-    assert taken.status == "unscheduled"
+    assert log_compact(spark, table, mode="unschedule", instant=theirs).status == "unscheduled"
     planned = log_compact(spark, table, mode="schedule").instant
     by_us = read_plan(table, planned)
     assert sorted(by_us.operations, key=str) == sorted(by_hudi.operations, key=str)
@@ -150,9 +141,7 @@ def test_both_make_the_same_of_one_plan(
     assert_same_rows(hudi.read(table), ours.read(table))
 
 
-def test_log_files_without_base_file_are_log_compacted(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_log_files_without_base_file_are_log_compacted(hudi: RealHudi, spark, tmp_path) -> None:
     only("0.15.0", hudi)
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     logged(hudi, table, scenario, **IN_MEMORY)
@@ -162,9 +151,7 @@ def test_log_files_without_base_file_are_log_compacted(
     check_compacted_by_hudi(hudi, table, before)
 
 
-def test_a_plan_that_no_longer_fits_is_left(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_plan_that_no_longer_fits_is_left(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     """Hudi would put what it holds above what was written since."""
     only("1.1.1", hudi)
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
@@ -179,9 +166,7 @@ def test_a_plan_that_no_longer_fits_is_left(
     assert_same_rows(check_read(hudi, table), before)
 
 
-def test_a_run_that_died_is_passed_by_and_undone(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_run_that_died_is_passed_by_and_undone(hudi: RealHudi, spark, tmp_path) -> None:
     only("0.15.0", hudi)
     scenario, table = BY_NAME["two_hive_partitions"], tmp_path / "table"
     options = logged(hudi, table, scenario)
@@ -208,8 +193,7 @@ def die_midway(table: Path, instant: str) -> None:
     """A run that has written its files and no commit."""
     run = log_compaction_run(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
     _DEAD.append(run)
-    work = run.__enter__()
-    write_slices(work, instant, LOG_COMPACTION_KIND)
+    write_slices(run.__enter__(), instant, LOG_COMPACTION_KIND)
     for heartbeat in (table / ".hoodie" / ".heartbeat").iterdir():
         heartbeat.write_bytes(heartbeat_of(dead_pid()))
 

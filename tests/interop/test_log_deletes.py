@@ -1,7 +1,5 @@
 """Deletes in logs that are weighed by the values of several ordering columns."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from collections.abc import Callable
@@ -127,8 +125,7 @@ def test_deletes_of_hudi_are_weighed_column_by_column(
 def test_hudi_weighs_deletes_that_we_encode(hudi_1x: RealHudi, tmp_path: Path) -> None:
     """A delete block of Hudi is replaced by one of ours with other values."""
     hudi, table, types = hudi_1x, tmp_path / "table", ("long", "int")
-    fives = dict.fromkeys(WEIGHED, (5, 5))
-    rows = batch(types, fives, gone=False, text="base")
+    rows = batch(types, dict.fromkeys(WEIGHED, (5, 5)), gone=False, text="base")
     hudi.write(table, rows, "insert", options=OPTIONS, mode="overwrite")
     gone = batch(types, dict.fromkeys(WEIGHED, (9, 9)), gone=True, text="gone")
     hudi.write(table, gone, "upsert", options=OPTIONS)
@@ -159,8 +156,7 @@ def test_hudi_weighs_deletes_that_we_write(
 ) -> None:
     """Rows that say they are deleted, in a write of ours to a table of Hudi."""
     hudi, table = hudi_1x, tmp_path / "table"
-    fives = dict.fromkeys(WEIGHED, (5, 5))
-    rows = batch(types, fives, gone=False, text="base")
+    rows = batch(types, dict.fromkeys(WEIGHED, (5, 5)), gone=False, text="base")
     hudi.write(table, rows, "insert", options=OPTIONS, mode="overwrite")
     gone = batch(types, WEIGHED, gone=True, text="gone")
     ours.write(spark, table, gone, "upsert", OPTIONS)
@@ -171,9 +167,7 @@ def test_hudi_weighs_deletes_that_we_write(
     assert_same_rows(ours.read(table), hudi.read(table))
 
 
-def test_hudi_reads_deletes_that_we_write_by_a_date_alone(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_reads_deletes_that_we_write_by_a_date_alone(hudi: RealHudi, spark, tmp_path) -> None:
     """Hudi 1.1 weighs them against stored rows; in 0.15 every delete wins against these."""
     table, types = tmp_path / "table", ("date", "int")
     options = {**OPTIONS, "hoodie.datasource.write.precombine.field": "ts"}

@@ -1,7 +1,5 @@
 """Merge-on-read tables that real Hudi writes: we read what it reads, log files and all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -33,11 +31,7 @@ def test_we_read_log_files_of_hudi(name: str, block: str, hudi: RealHudi, tmp_pa
     if block == "parquet" and name != "two_hive_partitions":
         pytest.skip("the kind of block does not depend on this")
     scenario, table = BY_NAME[name], tmp_path / "table"
-    always = {
-        **MERGE_ON_READ,
-        "hoodie.logfile.data.block.format": block,
-        **payload(scenario),
-    }
+    always = {**MERGE_ON_READ, "hoodie.logfile.data.block.format": block, **payload(scenario)}
     steps = [
         ("upsert", scenario.batch(range(20, 40), 3), {}),
         ("upsert", scenario.batch(range(15, 25), 2), {}),
@@ -88,9 +82,7 @@ def test_columns_and_filters_see_merged_rows(hudi: RealHudi, tmp_path: Path) -> 
     assert len(found) == 20
 
 
-def test_of_two_log_records_under_commit_time_the_later_stands(
-    hudi: RealHudi, tmp_path: Path
-) -> None:
+def test_of_two_log_records_under_commit_time_the_later_stands(hudi: RealHudi, tmp_path) -> None:
     """0.15 keeps the highest ordering value among them; see docs/decisions/0010-merge-rules.md."""
     scenario, table = BY_NAME["nonpartitioned"], tmp_path / "table"
     rule = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"

@@ -1,7 +1,5 @@
 """Merge-on-read tables that real Hudi writes, as Spark data frames of ours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every rule of merging in every ordering case: the same rows as real Hudi, at the same commits."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -81,9 +79,7 @@ DEPARTURES = {("event time", "new key"), ("event time", "stored null")}
 
 
 @pytest.mark.parametrize("name", ["overwrite", "event time", "partial", "non-defaults", "dms"])
-def test_rows_without_ordering_value_fare_as_in_hudi(
-    name: str, hudi: RealHudi, tmp_path: Path
-) -> None:
+def test_rows_without_ordering_value_fare_as_in_hudi(name: str, hudi: RealHudi, tmp_path) -> None:
     options = {**cases.OPTIONS, **cases.CASES[name].options}
     table = tmp_path / "table"
     first = cases.rows([one("k", 5, "s", 1), one("m", None, "s", 1)])
@@ -124,9 +120,7 @@ def attempt_hudi(
 
 
 @pytest.mark.parametrize("name", ["event time", "partial"])
-def test_a_second_ordering_field_decides_as_in_hudi(
-    name: str, hudi: RealHudi, tmp_path: Path
-) -> None:
+def test_a_second_ordering_field_decides_as_in_hudi(name: str, hudi: RealHudi, tmp_path) -> None:
     if hudi.version == "0.15.0":
         pytest.skip("it knows one ordering field")
     two = {"hoodie.datasource.write.precombine.field": "ts,b"}
@@ -174,8 +168,7 @@ def test_hudi_reads_a_table_with_a_merger_in_python_and_will_not_merge_into_it(
     )
     for lines in batches:
         ours.write(spark, table, cases.rows(lines), "upsert", options)
-    found = [(row["id"], row["a"], row["b"]) for row in hudi.read(table)]
-    assert found == [("k", "v", 15)]
+    assert [(row["id"], row["a"], row["b"]) for row in hudi.read(table)] == [("k", "v", 15)]
     del options["pyhudi.merge.custom.merger"]
     with pytest.raises(HudiError, match=r"pyhudi\.merge\.custom\.Merger"):
         hudi.write(table, cases.rows(batches[0]), "upsert", options=options)

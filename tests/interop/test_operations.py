@@ -1,7 +1,5 @@
 """Every operation leaves the rows that it leaves in real Hudi, and each goes on after the other."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -204,9 +202,7 @@ def replaced_ids(path: Path) -> set[str]:
     return {group for ids in groups for group in ids}
 
 
-def test_we_go_on_after_overwrites_of_hudi(
-    start: Path, hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_go_on_after_overwrites_of_hudi(start: Path, hudi: RealHudi, spark, tmp_path) -> None:
     path = tmp_path / "table"
     shutil.copytree(start, path)
     first = pyhudi.open_table(str(path)).timeline.last_completed.time

@@ -8,8 +8,6 @@ Hudi's bundles are not at home with ORC, and each lacks something else:
 - Both write no decimal of less than ten digits, and lose fractions of seconds.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Iterator
@@ -177,9 +175,7 @@ def test_hudi_writes_on_to_our_orc_files(
 
 
 @pytest.mark.parametrize("scenario", [ORDERS, WHOLE_SECONDS, LOCAL], ids=name_of)
-def test_we_write_on_to_orc_files_of_hudi(
-    scenario: Scenario, orc_hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_we_write_on_to_orc_files_of_hudi(scenario: Scenario, orc_hudi: RealHudi, spark, tmp_path):
     if scenario is LOCAL and not orc_hudi.version.startswith("1."):
         pytest.skip("Hudi 0.15 writes no timestamps without a zone")
     table, model = tmp_path / "table", scenario.model()

@@ -1,7 +1,5 @@
 """Several records of one key, and records that come late: the same winner as in real Hudi."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """A table passes from this engine to real Hudi and back; at each stop everyone reads the same."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass
@@ -29,9 +27,7 @@ class Written:
 
 
 @pytest.fixture(scope="session")
-def written(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Written]:
+def written(request, spark: SparkSession, tmp_path_factory) -> dict[str, Written]:
     """Tables by scenario, each written once and copied by the tests that change it."""
     return {}
 
@@ -71,12 +67,7 @@ def scenario(request: pytest.FixtureRequest) -> Scenario:
 
 
 @pytest.fixture
-def table(
-    scenario: Scenario,
-    written: dict[str, Written],
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Written:
+def table(scenario: Scenario, written: dict[str, Written], spark, tmp_path_factory) -> Written:
     return table_of(scenario, written, spark, tmp_path_factory)
 
 
@@ -87,9 +78,7 @@ def test_hudi_reads_and_validates_what_we_wrote(table: Written, hudi: RealHudi) 
     assert hudi.failures(table.path) == []
 
 
-def test_hudi_resolves_the_columns_in_the_order_we_give_them(
-    table: Written, hudi: RealHudi
-) -> None:
+def test_hudi_resolves_the_columns_in_the_order_we_give_them(table: Written, hudi: RealHudi):
     fields = json.loads(hudi.ask("schema", table=str(table.path))["avro"])["fields"]
     names = [*META_COLUMNS, *(field["name"] for field in fields)]
     assert pyhudi.read_table(str(table.path)).schema.names == names

@@ -1,7 +1,5 @@
 """Tables whose columns change: real Hudi and we come to the same schema and the same rows."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import shutil
@@ -146,9 +144,7 @@ def change(request: pytest.FixtureRequest) -> Change:
 
 
 @pytest.fixture(scope="module")
-def starts(
-    hudi: RealHudi, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Path]:
+def starts(hudi: RealHudi, spark: SparkSession, tmp_path_factory) -> tuple[Path, Path]:
     """The table that Hudi starts and the one that we start."""
     folder = tmp_path_factory.mktemp(f"starts-{hudi.version}")
     rows = START.rows(1, *KEYS)
@@ -158,11 +154,7 @@ def starts(
 
 
 def test_both_come_to_the_same_schema_and_rows_and_continue_each_others_table(
-    change: Change,
-    starts: tuple[Path, Path],
-    hudi: RealHudi,
-    spark: SparkSession,
-    tmp_path: Path,
+    change: Change, starts: tuple[Path, Path], hudi: RealHudi, spark: SparkSession, tmp_path: Path
 ) -> None:
     theirs = Path(shutil.copytree(starts[0], tmp_path / "theirs"))
     own = Path(shutil.copytree(starts[1], tmp_path / "ours"))
@@ -194,8 +186,7 @@ def assert_same_columns(hudi: RealHudi, theirs: Path, own: Path) -> None:
         assert found[theirs] == found[own]
     # Hudi 0.15 takes the batch's order of columns.
     assert _sorted(found[theirs]) == _sorted(found[own])
-    names = pyhudi.read_table(str(own)).schema.names
-    assert names[5:] == found[own].names
+    assert pyhudi.read_table(str(own)).schema.names[5:] == found[own].names
 
 
 def _avro(hudi: RealHudi, table: Path) -> str:
@@ -238,8 +229,7 @@ def test_hudi_continues_a_table_from_which_failed_records_were_left_out(
         "pyhudi.write.error.policy": "report",
         "pyhudi.write.error.path": str(tmp_path / "failed"),
     }
-    result = ours.write(spark, own, batch, "upsert", {**OPTIONS, **report})
-    assert result.records["failed"] == 1
+    assert ours.write(spark, own, batch, "upsert", {**OPTIONS, **report}).records["failed"] == 1
     by_hudi = hudi.read(own)
     assert_same_rows(ours.read(own), by_hudi)
     assert _dates(by_hudi) == {"k1": "2026-01-05", "k2": str(DAY), "k3": str(DAY)}

@@ -1,7 +1,5 @@
 """Inserts go where real Hudi would put them: small files first, then new file groups."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -42,11 +40,7 @@ def groups(hudi: RealHudi, table: Path) -> Counter[str]:
 @pytest.mark.parametrize("operation", ["insert", "upsert"])
 @pytest.mark.parametrize("settings", WIDE.values(), ids=WIDE)
 def test_inserts_make_as_many_file_groups_as_in_hudi(
-    settings: dict[str, str],
-    operation: str,
-    hudi: RealHudi,
-    spark: SparkSession,
-    tmp_path: Path,
+    settings: dict[str, str], operation: str, hudi: RealHudi, spark: SparkSession, tmp_path: Path
 ) -> None:
     options = {**SCENARIO.options, "hoodie.metadata.enable": "false", **settings}
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"
@@ -61,9 +55,7 @@ def test_inserts_make_as_many_file_groups_as_in_hudi(
     assert_same_rows(user_columns(hudi.read(mine)), user_columns(hudi.read(theirs)))
 
 
-def test_an_update_stays_in_its_file_group(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_update_stays_in_its_file_group(hudi: RealHudi, spark: SparkSession, tmp_path) -> None:
     options = {**SCENARIO.options, "hoodie.metadata.enable": "false"}
     table = tmp_path / "table"
     ours.write(spark, table, SCENARIO.batch(range(30), 1), "insert", options)

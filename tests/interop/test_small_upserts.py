@@ -1,13 +1,10 @@
 """Thirty small upserts into one partition leave files of the wanted size, as they do in Hudi."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
@@ -46,9 +43,7 @@ def batch(number: int) -> pa.Table:
     )
 
 
-def test_thirty_small_upserts_make_no_heap_of_small_files(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_thirty_small_upserts_make_no_heap_of_small_files(hudi: RealHudi, spark, tmp_path) -> None:
     if hudi.version.startswith("0."):
         pytest.skip("once is enough: both releases share the rule")
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"

@@ -1,7 +1,5 @@
 """The engine's Spark tests pass on Spark 3.5 as they do on the pinned 4.x."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

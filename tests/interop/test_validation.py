@@ -1,7 +1,5 @@
 """The validation itself: quiet on what real Hudi wrote, loud on each kind of damage."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Merge-on-read tables that we write: Hudi reads them, compacts them, and goes on writing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,10 +16,7 @@ from tests.interop.test_hudi_tables import payload
 from tests.interop.test_merge_on_read import COMPACTED, MERGE_ON_READ
 
 BY_NAME = {s.name: s for s in SCENARIOS}
-SMALL_BLOCKS = {
-    "hoodie.logfile.data.block.max.size": "500",
-    "hoodie.logfile.max.size": "3000",
-}
+SMALL_BLOCKS = {"hoodie.logfile.data.block.max.size": "500", "hoodie.logfile.max.size": "3000"}
 Options = Mapping[str, str]
 
 
@@ -121,9 +116,7 @@ def test_hudi_and_we_take_turns_in_appending(turns: TurnTakers) -> None:
         assert turns.hudi.failures(turns.table, exercise=False) == []
 
 
-def test_log_files_roll_over_and_blocks_end_at_their_sizes(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_log_files_roll_over_and_blocks_end_at_their_sizes(hudi: RealHudi, spark, tmp_path) -> None:
     scenario = BY_NAME["nonpartitioned"]
     turns = TurnTakers(scenario, tmp_path / "table", hudi, spark, SMALL_BLOCKS)
     turns.write("us", "insert", scenario.batch(range(60), 1))
@@ -177,9 +170,7 @@ def test_a_record_that_moves_leaves_its_log_with_a_delete(
         assert_same_rows(ours.read(table), by_hudi)
 
 
-def test_rows_that_say_they_are_deleted_become_delete_records(
-    hudi: RealHudi, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_that_say_they_are_deleted_become_delete_records(hudi: RealHudi, spark, tmp_path):
     """With their ordering values, as Hudi writes them.
 
     An older one deletes nothing; 0.15 weighs them against other log records alone.
@@ -220,9 +211,7 @@ def test_rows_that_say_they_are_deleted_become_delete_records(
 
 @pytest.mark.parametrize("block", ["avro", "parquet"])
 @pytest.mark.parametrize("name", ["two_hive_partitions", "every_type", "commit_time_ordering"])
-def test_hudi_rs_reads_our_log_files(
-    name: str, block: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_hudi_rs_reads_our_log_files(name: str, block: str, spark: SparkSession, tmp_path) -> None:
     if (name, block) == ("every_type", "avro"):
         pytest.xfail("hudi-rs cannot hold the zone of Avro's timestamps against that of Parquet's")
     scenario, table = BY_NAME[name], tmp_path / "table"

@@ -1,7 +1,5 @@
 """What Spark leaves of a table is what this process leaves of it: rows, commits and results."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -131,9 +129,7 @@ def test_an_operation_leaves_the_same_table_on_both(
 
 
 @pytest.mark.parametrize("kind", ["compaction", "log_compaction"])
-def test_a_compaction_leaves_the_same_table_on_both(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_a_compaction_leaves_the_same_table_on_both(spark, tmp_path, kind: str) -> None:
     due = {
         "hoodie.compact.inline.max.delta.commits": "1",
         "hoodie.log.compaction.blocks.threshold": "2",
@@ -144,17 +140,14 @@ def test_a_compaction_leaves_the_same_table_on_both(
         (tmp_path / "b", partial(pyhudi.spark.compact, spark)),
     ):
         table = golden_copy("v6_mor_logs_avro", folder)
-        planned = compact(table, mode="schedule", kind=kind, options=due)
-        assert planned.status == "scheduled"
+        assert compact(table, mode="schedule", kind=kind, options=due).status == "scheduled"
         done = compact(table, mode="execute", kind=kind, options=due)
         assert compact(table, mode="execute", kind=kind).status == "nothing_to_do"
         left.append(left_by(table, done))
     assert left[0] == left[1]
 
 
-def test_rows_marked_deleted_and_failed_ones_are_the_same_on_both(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_marked_deleted_and_failed_ones_are_the_same_on_both(spark, tmp_path) -> None:
     keys = pa.array(["k0000", None, "k0001", "new"])
     rows = orders(*((f"{n}", "p0", 9, "") for n in range(4))).set_column(0, "id", keys)
     rows = marked(rows, True, True, None, True)

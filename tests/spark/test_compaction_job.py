@@ -1,7 +1,5 @@
 """The script of compactions as it is submitted: what it prints, and what it ends with."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

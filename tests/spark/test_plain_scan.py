@@ -1,7 +1,5 @@
 """A DataFrame that only reads Parquet files is left to the tasks to read, any other to Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,9 +36,7 @@ def test_files_with_odd_names_are_read_by_the_tasks(spark: SparkSession, tmp_pat
     assert len(rows_of(tmp_path / "table")) == 6
 
 
-def test_dates_of_the_julian_calendar_are_left_to_spark(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_dates_of_the_julian_calendar_are_left_to_spark(spark: SparkSession, tmp_path) -> None:
     """Spark moves them to the calendar of today; Arrow would read another day."""
     rebase = "spark.sql.parquet.datetimeRebaseModeInWrite"
     spark.conf.set(rebase, "LEGACY")
@@ -82,9 +78,7 @@ def test_anything_done_to_the_files_rows_is_left_to_spark(
     assert isinstance(rows_of_frame(frame), FrameRows)
 
 
-def test_a_reader_with_options_or_a_schema_is_left_to_spark(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_reader_with_options_or_a_schema_is_left_to_spark(spark: SparkSession, tmp_path) -> None:
     """They may change what Spark reads."""
     path = _source(tmp_path)
     merging = spark.read.option("mergeSchema", "true").parquet(path)
@@ -93,9 +87,7 @@ def test_a_reader_with_options_or_a_schema_is_left_to_spark(
     assert isinstance(rows_of_frame(narrowed), FrameRows)
 
 
-def test_folder_partitions_and_nanoseconds_are_left_to_spark(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_folder_partitions_and_nanoseconds_are_left_to_spark(spark: SparkSession, tmp_path) -> None:
     """Spark adds the folder's column, and reads nanoseconds its own way."""
     folder = tmp_path / "by_part"
     pq.write_to_dataset(_ROWS, folder, partition_cols=["part"])

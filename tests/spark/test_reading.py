@@ -1,7 +1,5 @@
 """A table as a Spark data frame holds the rows that reading without Spark gives."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -45,9 +43,7 @@ def test_a_data_frame_holds_the_rows_of_the_table(spark: SparkSession, name: str
         assert is_read_by_workers(frame) == (name in READ_BY_WORKERS)
 
 
-def test_files_of_an_older_schema_are_read_in_the_tables(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_files_of_an_older_schema_are_read_in_the_tables(spark: SparkSession, tmp_path) -> None:
     path = golden_copy("v6_cow_evolution", tmp_path)
     for file in (path / "south").glob("*.parquet"):
         if not file.stem.endswith("_20261121105213543"):

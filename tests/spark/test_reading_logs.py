@@ -1,7 +1,5 @@
 """Tables with log files as data frames: merged by the engine, beside files that Spark reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -87,9 +85,7 @@ def half_merged(tmp_path: Path) -> MorTable:
     return made
 
 
-def test_file_groups_without_log_files_are_left_to_spark(
-    spark: SparkSession, half_merged: MorTable
-) -> None:
+def test_file_groups_without_log_files_are_left_to_spark(spark, half_merged: MorTable) -> None:
     frame = read(spark, half_merged.path)
     assert rows_of(frame) == row_texts(pyhudi.read_table(half_merged.path))
     chosen = frame.where(F.col("ts") > 5).select("id")
@@ -112,10 +108,7 @@ def test_log_records_wait_on_disk_past_the_memory_of_the_options(
     spark: SparkSession, half_merged: MorTable, tmp_path: Path
 ) -> None:
     spill = tmp_path / "spill"
-    options = {
-        "hoodie.memory.merge.max.size": "0",
-        "hoodie.memory.spillable.map.path": str(spill),
-    }
+    options = {"hoodie.memory.merge.max.size": "0", "hoodie.memory.spillable.map.path": str(spill)}
     with pytest.raises(Exception, match="log records cannot be put aside in"):
         read(spark, half_merged.path, options).collect()
     spill.mkdir()
@@ -132,9 +125,7 @@ class Joining:
         return newer.set_column(newer.schema.get_field_index("name"), "name", joined)
 
 
-def test_a_merger_in_python_is_run_when_the_options_name_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_merger_in_python_is_run_when_the_options_name_it(spark: SparkSession, tmp_path) -> None:
     merger = f"{__name__}:Joining"
     made = MorTable.make(
         tmp_path / "t",

@@ -1,7 +1,5 @@
 """Spark's runner keeps the contract of all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,9 +1,5 @@
 """What the pages show of data frames, run."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -19,9 +15,6 @@ FLIGHTS = """
 
 
 @pytest.mark.parametrize("snippet", snippets("python", runner="spark"))
-def test_a_block_that_takes_a_session_runs(
-    snippet: Snippet, spark: SparkSession, tmp_path: Path
-) -> None:
-    frame = spark.sql(FLIGHTS)
-    names = snippet.run(tmp_path / "flights", spark=spark, frame=frame)
+def test_a_block_that_takes_a_session_runs(snippet: Snippet, spark: SparkSession, tmp_path) -> None:
+    names = snippet.run(tmp_path / "flights", spark=spark, frame=spark.sql(FLIGHTS))
     assert names["frame"].count() == pyhudi.read_table(str(tmp_path / "flights")).num_rows == 1

@@ -1,7 +1,5 @@
 """The rows to write are asked for once, whatever becomes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +30,5 @@ def test_the_source_is_read_once(spark: SparkSession, tmp_path: Path, operation:
     rows = frame(spark, many(range(5, 15), 2, "new"), tmp_path)
     options = {**OPTIONS, "hoodie.datasource.write.operation": operation}
     result = pyhudi.spark.write(rows.mapInArrow(counted, rows.schema), table, options=options)
-    assert result.status == "committed"
-    assert read.value == 10
+    assert (result.status, read.value) == ("committed", 10)
     assert len(rows_of(table)) == {"upsert": 15, "delete": 5}.get(operation, 20)

@@ -1,7 +1,5 @@
 """Bytes that Spark spilled are those of the jobs asked about."""
 
-from __future__ import annotations
-
 import pytest
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows

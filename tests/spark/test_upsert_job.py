@@ -1,7 +1,5 @@
 """The job script as it is submitted: what it prints, and what it ends with."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -56,9 +54,7 @@ def printed_result(done: subprocess.CompletedProcess[str]) -> JobResult:
     return JobResult.from_json(line.removeprefix(RESULT_MARKER))
 
 
-def test_a_job_prints_its_result_and_does_not_commit_one_key_twice(
-    tmp_path: Path, landing: str
-) -> None:
+def test_a_job_prints_its_result_and_does_not_commit_one_key_twice(tmp_path, landing: str) -> None:
     table, result_path = tmp_path / "table", tmp_path / "deep" / "result.json"
     more = ["--idempotency-key=k", "--operation=insert", "--result-path", str(result_path)]
     by_python = run([*PYTHON, *arguments(table, landing, *more)], tmp_path)

@@ -1,11 +1,8 @@
 """Spark's Python workers live on from task to task; a new one imports everything again."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,9 +29,7 @@ def _pids(rows: SourceRows) -> set[int]:
     return {rows.map(_pid, _PID).collect()[0].pid for _ in range(_TIMES)}
 
 
-def test_a_task_that_reads_files_itself_leaves_its_worker_alive(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_task_that_reads_files_itself_leaves_its_worker_alive(spark, tmp_path) -> None:
     """It has no use for the rows that Spark hands to it."""
     pq.write_table(pa.table({"n": [1, 2, 3]}), tmp_path / "source.parquet")
     rows = rows_of_frame(spark.read.parquet(str(tmp_path / "source.parquet")))
@@ -44,13 +39,10 @@ def test_a_task_that_reads_files_itself_leaves_its_worker_alive(
 
 def test_a_task_that_leaves_rows_unread_leaves_its_worker_alive(spark: SparkSession) -> None:
     numbers = spark.range(0, 100_000, 1, numPartitions=1)
-    found = {map_in_arrow(numbers, _pid, _PID).collect()[0].pid for _ in range(_TIMES)}
-    assert len(found) < _TIMES
+    assert len({map_in_arrow(numbers, _pid, _PID).collect()[0].pid for _ in range(_TIMES)}) < _TIMES
 
 
-def test_what_a_worker_has_imported_is_not_looked_through_after_every_task(
-    spark: SparkSession,
-) -> None:
+def test_what_a_worker_has_imported_is_not_looked_through_after_every_task(spark) -> None:
     numbers = spark.range(0, 1, 1, numPartitions=1)
     runs = [map_in_arrow(numbers, _objects, _OBJECTS).collect()[0] for _ in range(_TIMES)]
     spared = [run for run in runs if run.spared]

@@ -1,7 +1,5 @@
 """Every type goes through a write and comes back, whichever way the rows came."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -78,9 +76,7 @@ LAST = [nothing("a", 2), row("b", 2), empty("c", 1), row("d", 1), row("e", 2)]
 
 
 @pytest.mark.parametrize("way", ["frame", "parquet", "sorted"])
-def test_every_type_goes_through_a_write_and_back(
-    spark: SparkSession, tmp_path: Path, way: str
-) -> None:
+def test_every_type_goes_through_a_write_and_back(spark: SparkSession, tmp_path, way: str) -> None:
     table = tmp_path / "table"
     for number, rows in enumerate((FIRST, SECOND)):
         source = str(tmp_path / f"{number}.parquet")
@@ -93,8 +89,7 @@ def test_every_type_goes_through_a_write_and_back(
     expected = row_texts(pa.Table.from_pylist(LAST, schema=SCHEMA))
     assert row_texts(pyhudi.read_table(table).drop_columns(list(META_FIELDS))) == expected
     frame = pyhudi.spark.read(spark, table).drop(*META_FIELDS)
-    batches = pa.Table.from_batches(frame._collect_as_arrow())
-    assert row_texts(batches) == expected
+    assert row_texts(pa.Table.from_batches(frame._collect_as_arrow())) == expected
 
 
 SORTED = {

@@ -1,7 +1,5 @@
 """What is Spark's of a write: sources, ranges of sorted rows, and errors of its workers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from pathlib import Path
@@ -57,9 +55,7 @@ def test_a_source_that_is_missing_or_no_parquet_is_named(spark: SparkSession, ta
         assert tree(table) == before
 
 
-def test_an_error_in_a_worker_arrives_as_one_of_the_engine(
-    spark: SparkSession, table: Path
-) -> None:
+def test_an_error_in_a_worker_arrives_as_one_of_the_engine(spark, table: Path) -> None:
     """A base file that is gone is found missing by the task that reads it."""
     for name in data_files(table):
         (table / name).write_bytes(b"no parquet")
@@ -82,9 +78,7 @@ def test_global_sort_gives_files_of_one_range_of_keys(spark: SparkSession, tmp_p
         assert edges == sorted(edges)
 
 
-def test_a_sorted_bulk_insert_makes_files_of_the_wanted_size(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_sorted_bulk_insert_makes_files_of_the_wanted_size(spark: SparkSession, tmp_path) -> None:
     """However many tasks the sort would have had."""
     table, target = tmp_path / "table", 200_000
     values = [hashlib.sha256(str(number).encode()).hexdigest() * 4 for number in range(8000)]
@@ -97,9 +91,7 @@ def test_a_sorted_bulk_insert_makes_files_of_the_wanted_size(
 
 
 @pytest.mark.parametrize("sort_mode", ["NONE", "GLOBAL_SORT"])
-def test_a_bulk_insert_saves_each_failed_record_once(
-    spark: SparkSession, tmp_path: Path, sort_mode: str
-) -> None:
+def test_a_bulk_insert_saves_each_failed_record_once(spark, tmp_path, sort_mode: str) -> None:
     """Though texts that repeat come encoded, and though ranges are looked for first."""
     good = [(f"k{number:04}", f"p{number % 3}", number, "v") for number in range(900)]
     bad = [(None, "p1", number, "v") for number in range(900, 1000)]

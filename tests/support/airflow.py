@@ -1,7 +1,5 @@
 """Task contexts and timelines for tests of the provider, without a database or a scheduler."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timezone

@@ -1,7 +1,5 @@
 """Log files of several blocks, whole and damaged, and what reading them comes to."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """Tables that Apache Hudi wrote, the rows it reads from them, and the text both are compared in."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import shutil
@@ -57,8 +55,7 @@ def expected_rows(name: str, query: str = "snapshot") -> list[str]:
     folder = _unpacked(name) / "expected"
     newest = folder / "by_1.1.1" / f"{query}.jsonl"
     path = newest if newest.exists() else folder / f"{query}.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return sorted(_text(json.loads(line)) for line in lines)
+    return sorted(_text(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
 
 
 def row_texts(table: pa.Table) -> list[str]:

@@ -1,7 +1,5 @@
 """HFiles made by hand, block by block."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Log blocks made by hand, and the golden tables' log files."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

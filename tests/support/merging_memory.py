@@ -3,8 +3,6 @@
 python -m tests.support.merging_memory <table>
 """
 
-from __future__ import annotations
-
 import sys
 
 import pyarrow as pa

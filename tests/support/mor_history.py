@@ -1,21 +1,11 @@
 """Merge-on-read tables with random histories, and a plain model of what is in them."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.log_files import avro_block, delete_block, rollback_block
-from tests.support.mor_table import (
-    COMMIT_TIME,
-    EVENT_TIME,
-    SCHEMA,
-    MorTable,
-    Row,
-    moment,
-    records,
-)
+from tests.support.mor_table import COMMIT_TIME, EVENT_TIME, SCHEMA, MorTable, Row, moment, records
 
 KEYS = "abcdefgh"
 GONE = "gone"

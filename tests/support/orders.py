@@ -1,7 +1,5 @@
 """A small table of orders: rows, options, and writing and compacting them in this process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Functions that run in tasks are pickled with all they refer to, so they lie in this module.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,8 +136,7 @@ def sorted_within_tasks_rows_stay_there(runner: Runner, _: Path) -> None:
 
 
 def held_rows_are_made_once(runner: Runner, folder: Path) -> None:
-    rows = spread(runner, *LETTERS).map(leaving_a_trace(folder), SCHEMA)
-    held = rows.hold()
+    held = spread(runner, *LETTERS).map(leaving_a_trace(folder), SCHEMA).hold()
     for _ in range(2):
         assert sorted(told(held.select("n"), "n")) == [(n,) for n in range(7)]
     assert len(list(folder.iterdir())) == 2
@@ -158,8 +155,7 @@ def leaving_a_trace(folder: Path) -> TaskFunction:
 
 def hints_change_no_row(runner: Runner, _: Path) -> None:
     with runner.named("hinted") as spilled_bytes:
-        rows = spread(runner, *LETTERS).few_a_batch()
-        assert len(told(rows.map(seen, SEEN), "n")) == 7
+        assert len(told(spread(runner, *LETTERS).few_a_batch().map(seen, SEEN), "n")) == 7
     assert spilled_bytes() == 0
     assert runner.parallelism > 0
 

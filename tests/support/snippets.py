@@ -1,7 +1,5 @@
 """The code that the pages show: every fenced block, and who runs it."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -1,7 +1,5 @@
 """The shipped Python files as syntax trees, for the tests of the house style."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import gc
@@ -126,8 +124,7 @@ def _parse(file: Path, top: Path) -> Module:
     text, tree = parse(file)
     parts = file.relative_to(top).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    path = file.relative_to(ROOT).as_posix()
-    return Module(path=path, name=name, text=text, tree=tree)
+    return Module(path=file.relative_to(ROOT).as_posix(), name=name, text=text, tree=tree)
 
 
 def _is_text(node: ast.AST) -> bool:

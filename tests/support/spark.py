@@ -1,7 +1,5 @@
 """One local Spark session for all tests of a run, on whichever pyspark is installed."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os

@@ -1,7 +1,5 @@
 """The table of orders, written through Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Timelines and writers of tables in memory, whether their properties are written or not."""
 
-from __future__ import annotations
-
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig

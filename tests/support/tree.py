@@ -1,7 +1,5 @@
 """What lies in a table's folder, for tests that compare it before and after."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Errors: what a retry can do, what a job ends with, where they happened."""
 
-from __future__ import annotations
-
 import pickle
 import struct
 from collections.abc import Callable

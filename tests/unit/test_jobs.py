@@ -1,7 +1,5 @@
 """The contract between an operator and its job: flags, options, results."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from pathlib import Path
@@ -86,8 +84,7 @@ def test_hoodie_conf_wins_over_props_and_a_shorthand_over_both(tmp_path: Path) -
 
 def test_a_higher_level_wins_over_an_alias_of_a_lower_one() -> None:
     alias = ORDERING_FIELD.aliases[0]
-    request = request_of(f"--hoodie-conf={alias}=a", "--ordering-field=b")
-    assert request.options() == {ORDERING: "b"}
+    assert request_of(f"--hoodie-conf={alias}=a", "--ordering-field=b").options() == {ORDERING: "b"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """JSON to the byte as Jackson prints it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The requested file of a replacecommit, with Hudi's own records."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.actions.replace import RequestedReplace

@@ -1,7 +1,5 @@
 """Rollback plans and metadata, with Hudi's own records."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.actions.rollback import (
@@ -66,8 +64,7 @@ def test_metadata_of_our_own_tells_what_was_not_deleted_and_what_was_appended() 
     )
     (record,) = read_container(metadata.to_bytes())
     assert (record["startRollbackTime"], record["timeTakenInMillis"]) == ("2", 5)
-    assert record["totalFilesDeleted"] == 1
-    assert record["commitsRollback"] == ["1"]
+    assert (record["totalFilesDeleted"], record["commitsRollback"]) == (1, ["1"])
     assert record["instantsRollback"] == [{"commitTime": "1", "action": "commit"}]
     assert record["partitionMetadata"]["p"] == {
         "partitionPath": "p",

@@ -1,7 +1,5 @@
 """Row groups that a condition rules out."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,9 +27,7 @@ def file_of(table: pa.Table) -> pa.NativeFile:
         pytest.param(PART == "x", [0, 1, 2], id="column_the_file_has_not"),
     ],
 )
-def test_row_groups_are_ruled_out_by_their_statistics(
-    filters: pc.Expression, groups: list[int]
-) -> None:
+def test_row_groups_are_ruled_out_by_their_statistics(filters: pc.Expression, groups: list[int]):
     older = pa.table({"qty": pa.array(range(30), pa.int32())})
     column = "part" if "part" in str(filters) else "qty"
     condition = RowCondition(expression=filters, columns=(column,), schema=SCHEMA)

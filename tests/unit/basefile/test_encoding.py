@@ -1,14 +1,7 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.basefile.encoding import (
-    dictionary_columns,
-    joined,
-    repeating_texts,
-    stored_schema,
-)
+from pyhudi.basefile.encoding import dictionary_columns, joined, repeating_texts, stored_schema
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -55,8 +48,7 @@ def test_plain_and_encoded_columns_are_joined_to_one_type():
     wide = pa.chunked_array([pa.array(["c"], pa.dictionary(pa.int8(), pa.string()))])
     for kind in (_TEXT, pa.string()):
         found = joined([plain, encoded, wide], kind)
-        assert found.type == kind
-        assert found.to_pylist() == ["a", None, "b", "c"]
+        assert (found.type, found.to_pylist()) == (kind, ["a", None, "b", "c"])
 
 
 def test_texts_repeat_that_all_row_groups_hold_with_a_dictionary():

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -30,8 +28,7 @@ def test_the_footer_tells_filter_and_range_of_all_keys() -> None:
 def test_keys_of_the_previous_filter_are_not_added_again() -> None:
     first = KeyRecord(PARAMETERS, None)
     first.add(rows("a", "b"), is_kept=False)
-    previous = first.footer("{}").bloom_filter()
-    second = KeyRecord(PARAMETERS, previous)
+    second = KeyRecord(PARAMETERS, first.footer("{}").bloom_filter())
     second.add(rows("b"), is_kept=True)
     footer = second.footer("{}")
     assert (footer.min_key, footer.max_key) == ("b", "b")
@@ -42,8 +39,7 @@ def test_keys_of_the_previous_filter_are_stored_as_they_are() -> None:
     """A file that has a row without key can still be rewritten; no filter is told of it."""
     first = KeyRecord(PARAMETERS, None)
     first.add(rows("a", "b"), is_kept=False)
-    previous = first.footer("{}").bloom_filter()
-    second = KeyRecord(PARAMETERS, previous)
+    second = KeyRecord(PARAMETERS, first.footer("{}").bloom_filter())
     second.add(rows("b", None), is_kept=True)
     assert second.footer("{}").min_key == "b"
     with pytest.raises(RecordKeyError):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.basefile.protobuf import bytes_field, delimited, fields_of, varint_field
@@ -17,8 +15,7 @@ def test_fields_come_in_their_order_with_their_bytes() -> None:
     message = bytes_field(2, b"abc") + varint_field(1, 150) + fixed + bytes_field(2, b"")
     found = list(fields_of(message))
     assert [field.number for field in found] == [2, 1, 3, 2]
-    assert found[0].data == b"abc"
-    assert found[1].raw == b"\x08\x96\x01"
+    assert (found[0].data, found[1].raw) == (b"abc", b"\x08\x96\x01")
     assert found[2].data == b"\x01\x02\x03\x04"
     assert b"".join(field.raw for field in found) == message
 

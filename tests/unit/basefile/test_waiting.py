@@ -1,7 +1,5 @@
 """Rows that wait for their row group."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from pyhudi.basefile.waiting import WaitingRows

@@ -1,7 +1,5 @@
 """The memory watch sees what a process and its children hold."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -43,8 +41,7 @@ def test_peaks_keep_the_larger_of_each_value() -> None:
 def test_a_process_that_ended_holds_nothing() -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    assert memory.resident_bytes(child.pid) == 0
-    assert memory.proportional_bytes(child.pid) == 0
+    assert (memory.resident_bytes(child.pid), memory.proportional_bytes(child.pid)) == (0, 0)
 
 
 def test_a_reset_makes_the_kernel_forget_an_earlier_peak() -> None:

@@ -1,7 +1,5 @@
 """What the chart of a benchmark shows: every value that was measured, written out."""
 
-from __future__ import annotations
-
 from benchmarks.plot import Bars, bars_of
 
 

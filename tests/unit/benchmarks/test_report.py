@@ -1,7 +1,5 @@
 """The page of results: what was measured anew is replaced, everything else stays."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.formats import BASE_FILE_FORMAT, BaseFileFormat, OrcCodec, OrcConfig

@@ -1,7 +1,5 @@
 """Options that nobody reads: refused, warned of, or passed over."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.hudi_options import find_option

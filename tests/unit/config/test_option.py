@@ -1,7 +1,5 @@
 """Options: what their texts mean, and what is said of a text that means nothing."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 import pytest
@@ -20,8 +18,7 @@ SIZE = Option(key="h.size", aliases=("h.old",), parse=option.parse_size, default
 
 
 def test_the_key_goes_before_its_alias_and_the_alias_before_the_default() -> None:
-    assert SIZE.read({"h.size": "1", "h.old": "2"}) == 1
-    assert SIZE.read({"h.old": " 2 "}) == 2
+    assert (SIZE.read({"h.size": "1", "h.old": "2"}), SIZE.read({"h.old": " 2 "})) == (1, 2)
     assert SIZE.read({}) == 7
 
 

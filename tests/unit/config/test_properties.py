@@ -1,7 +1,5 @@
 """Java properties, against what java.util.Properties itself reads and writes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Queries from their texts, and instants as people write them."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.instant_text import normalise_instant

@@ -1,7 +1,5 @@
 """Table configurations, read from Hudi's tables and written as Hudi writes them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -46,8 +44,7 @@ def test_every_table_of_hudi_has_the_configuration_it_was_made_with(name: str) -
 @pytest.mark.parametrize("name", ["v6_cow_hive", "v6_cow_nonpart", "v6_cow_multi_hive"])
 def test_a_made_table_has_the_properties_of_hudi_and_a_payload_class(name: str) -> None:
     theirs = properties_of(name)
-    config = TableConfig.from_properties(theirs)
-    ours = config.to_properties()
+    ours = TableConfig.from_properties(theirs).to_properties()
     assert ours.pop("hoodie.compaction.payload.class") == DEFAULT_PAYLOAD
     assert ours == {"hoodie.table.metadata.partitions.inflight": "", **theirs} | {
         "hoodie.table.metadata.partitions": ""

@@ -1,7 +1,5 @@
 """Partitions and files by listing folders."""
 
-from __future__ import annotations
-
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.storage.schemes import open_storage
 from tests.support.golden import golden_table
@@ -59,8 +57,7 @@ def test_orc_files_are_base_files(tmp_path) -> None:
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:
     listing = table(tmp_path)
-    assert listing.partitions() == ()
-    assert listing.files(["gone"]).base_files == ()
+    assert (listing.partitions(), listing.files(["gone"]).base_files) == ((), ())
 
 
 def test_values_with_a_slash_make_folders_below_folders() -> None:
@@ -87,8 +84,7 @@ def test_log_files_are_found_beside_base_files_in_one_listing(tmp_path) -> None:
         ("p/.a-0_1.log.1_0-1-2", "p", "a-0", 5),
         ("q/.b-0_1.log.1_0-1-2", "q", "b-0", 5),
     ]
-    assert listing.files(["q"]).base_files == ()
-    assert len(listing.files(["q"]).log_files) == 1
+    assert (listing.files(["q"]).base_files, len(listing.files(["q"]).log_files)) == ((), 1)
 
 
 def test_log_files_of_a_table_without_partitions_lie_in_its_folder(tmp_path) -> None:

@@ -1,7 +1,5 @@
 """Names of base files."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.filegroup.names import (

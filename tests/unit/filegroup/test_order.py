@@ -1,7 +1,5 @@
 """Everything that depends on which slice is later asks the order of slices."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -82,8 +80,7 @@ def test_log_files_belong_to_the_slice_before_them_and_follow_in_order() -> None
 
 
 def test_writes_append_to_the_newest_slice() -> None:
-    found = files_of("12").append_targets({})
-    assert found["p", "a"].base_instant == "1"
+    assert files_of("12").append_targets({})["p", "a"].base_instant == "1"
     planned = files_of("12", pending="5").append_targets({("p", "a"): "5"})
     assert planned["p", "a"].base_instant == "5"
 

@@ -1,7 +1,5 @@
 """Which files make up the table."""
 
-from __future__ import annotations
-
 from pyhudi.filegroup.order import ByRequest
 from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId, LogFile
 from pyhudi.filegroup.view import append_targets, file_groups, latest_base_files, latest_slices
@@ -134,8 +132,7 @@ def test_a_replaced_group_is_hidden_with_its_log_files() -> None:
 
 
 def targets(files, logs, timeline, compacting) -> dict[GroupId, AppendTarget]:
-    groups = file_groups(files, logs, timeline, ORDER)
-    return append_targets(groups, ORDER, compacting=compacting)
+    return append_targets(file_groups(files, logs, timeline, ORDER), ORDER, compacting=compacting)
 
 
 def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:

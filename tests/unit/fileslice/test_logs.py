@@ -1,7 +1,5 @@
 """All log files of a slice together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Base files are opened in one way, wherever their bytes lie, and errors say what happened."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One way to read a slice: the same rows for a query, a lookup and a compaction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

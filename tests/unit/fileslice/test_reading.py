@@ -1,7 +1,5 @@
 """How log files are merged: which columns it takes, which blocks count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,9 +45,7 @@ def test_changes_since_an_instant_take_the_commit_time(tmp_path: Path) -> None:
 )
 def test_keys_of_tables_that_keep_none_are_made(tmp_path: Path, key_fields: str, keys) -> None:
     merge = planned(
-        tmp_path,
-        hoodie_populate_meta_fields="false",
-        hoodie_table_recordkey_fields=key_fields,
+        tmp_path, hoodie_populate_meta_fields="false", hoodie_table_recordkey_fields=key_fields
     )
     assert set(key_fields.split(",")) <= merge.columns([], [])
     assert merge.keys_of(pa.table({"id": ["a"], "ts": [7]})).to_pylist() == keys

@@ -1,7 +1,5 @@
 """The harness itself: what it unpacks, and the one text form that rows are compared in."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from decimal import Decimal

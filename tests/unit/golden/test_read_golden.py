@@ -1,7 +1,5 @@
 """Every table that Hudi wrote reads to the rows that Hudi reads from it."""
 
-from __future__ import annotations
-
 import pyarrow.compute as pc
 import pytest
 
@@ -81,8 +79,7 @@ MERGED = sorted({name for name in golden_names("v6_mor_") if name not in REFUSED
 
 @pytest.mark.parametrize("name", MERGED)
 def test_batches_of_a_merge_on_read_table_hold_its_rows(name: str) -> None:
-    batches = pyhudi.read_batches(golden_table(name))
-    assert row_texts(batches.read_all()) == expected_rows(name)
+    assert row_texts(pyhudi.read_batches(golden_table(name)).read_all()) == expected_rows(name)
 
 
 @pytest.mark.parametrize("column", ["note", "price", "_hoodie_commit_time"])

@@ -1,7 +1,5 @@
 """Tables that Hudi wrote with odd keys are gone on with: what is stored is found and replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -80,8 +78,7 @@ def test_a_table_without_record_key_takes_rows_and_numbers_them(tmp_path: Path) 
             ("upsert", {}),
         )
     ]
-    after = pyhudi.read_table(table)
-    keys = after[RECORD_KEY].to_pylist()
+    keys = pyhudi.read_table(table)[RECORD_KEY].to_pylist()
     assert len(set(keys)) == len(keys) == before.num_rows + 3 * rows.num_rows
     for instant in ours:
         places = [key.split("_")[1:] for key in keys if key.startswith(f"{instant}_")]

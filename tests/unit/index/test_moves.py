@@ -1,7 +1,5 @@
 """What becomes of records whose partition changed, rule by rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

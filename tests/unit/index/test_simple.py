@@ -1,7 +1,5 @@
 """The lookup of keys in a file, held against sets of keys."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import pyarrow as pa

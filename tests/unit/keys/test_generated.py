@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,5 +17,4 @@ def test_keys_that_hudi_generated_have_the_same_parts() -> None:
         rows = pq.ParquetFile(file).read(["_hoodie_commit_time", "_hoodie_record_key"])
         for instant, key in zip(*(column.to_pylist() for column in rows.columns), strict=True):
             _, task, row = key.split("_")
-            place = row_numbers(int(task), int(row), 1)
-            assert generated_keys(instant, place).to_pylist() == [key]
+            assert generated_keys(instant, row_numbers(int(task), int(row), 1)).to_pylist() == [key]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +18,23 @@ from pyhudi.config.options.keygen import (
 )
 from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
 from pyhudi.keys.dates.timestamp_path import TimestampPath
-from pyhudi.keys.generators import (
-    KeyGenerator,
-    infer_key_generator_class,
-    paths_hold_values,
-)
+from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class, paths_hold_values
 from pyhudi.keys.partition_path import partition_values
 from tests.support.golden import golden_table
 
 META = ("_hoodie_record_key", "_hoodie_partition_path")
-MONTHS = TimestampPath(
-    config=TimestampConfig.from_options(
-        {
-            "hoodie.keygen.timebased.timestamp.type": "EPOCHMICROSECONDS",
-            "hoodie.keygen.timebased.output.dateformat": "yyyy-MM",
-        }
-    ),
-    this_year=2026,
-)
 
 
-def days(pattern: str) -> TimestampPath:
+def days(pattern: str, kind: str = "EPOCHMILLISECONDS") -> TimestampPath:
     options = {
-        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.timestamp.type": kind,
         "hoodie.keygen.timebased.output.dateformat": pattern,
         "hoodie.keygen.timebased.timezone": "UTC",
     }
     return TimestampPath(config=TimestampConfig.from_options(options), this_year=2026)
+
+
+MONTHS = days("yyyy-MM", "EPOCHMICROSECONDS")
 
 
 def generator(kind: str, keys: str, partitions: str = "", **options: Any) -> KeyGenerator:
@@ -254,15 +242,12 @@ def test_paths_of_other_generators_do_not_tell_values(kind: str | None) -> None:
 @pytest.mark.parametrize("kind", CLASS_OF_TYPE.values())
 def test_classes_for_avro_records_make_the_same_keys_and_paths(kind: str) -> None:
     plain = kind.replace("GlobalAvro", "Global").replace("Avro", "")
-    has_kinds = plain == CUSTOM
-    options: dict[str, Any] = {
-        "timestamps": MONTHS,
-        "partition_kinds": (PartitionKind.TIMESTAMP,) if has_kinds else (),
-    }
+    kinds = (PartitionKind.TIMESTAMP,) if plain == CUSTOM else ()
     made, wanted = (
-        keys_and_paths(generator(name, "id", "at", **options), BATCH) for name in (kind, plain)
+        generator(name, "id", "at", timestamps=MONTHS, partition_kinds=kinds)
+        for name in (kind, plain)
     )
-    assert made == wanted
+    assert keys_and_paths(made, BATCH) == keys_and_paths(wanted, BATCH)
 
 
 def test_a_time_goes_into_the_path_and_not_into_the_key() -> None:

@@ -1,7 +1,5 @@
 """Java's hash of strings, held against a plain loop over UTF-16 code units."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import string
 
 import numpy as np
@@ -19,9 +17,7 @@ def one(text: str) -> int:
 
 @settings(max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=30), st.integers(0, 5), st.integers(0, 5))
-def test_equal_strings_hash_equal_whatever_array_they_are_in(
-    texts: list[str], skip: int, cut: int
-) -> None:
+def test_equal_strings_hash_equal_whatever_array_they_are_in(texts: list[str], skip: int, cut: int):
     expected = [one(text) for text in texts]
     array = pa.array(["x" * skip] * skip + texts + ["tail"], pa.string())
     sliced = array.slice(skip, len(texts))
@@ -40,9 +36,7 @@ def test_trailing_zeros_and_swapped_words_change_the_hash() -> None:
     assert len(set(key_hash(pa.array(texts)).tolist())) == len(texts)
 
 
-def test_keys_longer_than_a_slice_and_many_slices_hash_as_single_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_keys_longer_than_a_slice_and_many_slices_hash_as_single_ones(monkeypatch) -> None:
     texts = [string.ascii_letters[:n] for n in range(50)] * 3
     expected = key_hash(pa.array(texts)).tolist()
     monkeypatch.setattr(module, "SLICE_ROWS", 7)

@@ -1,7 +1,5 @@
 """Keys of stored rows among those of incoming records."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 
@@ -9,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.keys.java_text import java_text
-from pyhudi.keys.partition_path import (
-    escape,
-    partition_paths,
-    partition_values,
-    unescape,
-)
+from pyhudi.keys.partition_path import escape, partition_paths, partition_values, unescape
 
 NULL_PATH = "__HIVE_DEFAULT_PARTITION__"
 
@@ -83,18 +76,10 @@ def test_a_slash_makes_a_level_only_when_values_are_not_encoded() -> None:
 
 
 def values_of(
-    path: str,
-    kinds: dict[str, pa.DataType],
-    *,
-    hive_style: bool = False,
-    url_encoded: bool = False,
+    path: str, kinds: dict[str, pa.DataType], *, hive_style: bool = False, url_encoded: bool = False
 ) -> dict[str, object] | None:
     found = partition_values(
-        path,
-        tuple(kinds),
-        tuple(kinds.values()),
-        hive_style=hive_style,
-        url_encoded=url_encoded,
+        path, tuple(kinds), tuple(kinds.values()), hive_style=hive_style, url_encoded=url_encoded
     )
     if found is None:
         return None

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -48,8 +46,7 @@ def test_a_row_whose_key_fields_are_all_missing_is_refused() -> None:
 
 def test_no_rows_give_no_keys() -> None:
     assert record_keys([("a", texts())], KeyEncoding.VALUE).to_pylist() == []
-    both = [("a", texts()), ("b", texts())]
-    assert record_keys(both, KeyEncoding.NAMED_VALUES).to_pylist() == []
+    assert record_keys([("a", texts()), ("b", texts())], KeyEncoding.NAMED_VALUES).to_pylist() == []
 
 
 def test_a_bare_value_of_two_fields_is_refused() -> None:

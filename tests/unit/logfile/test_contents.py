@@ -1,7 +1,5 @@
 """What the blocks of each kind give."""
 
-from __future__ import annotations
-
 import io
 
 import pyarrow as pa
@@ -39,8 +37,7 @@ def test_rows_of_parquet_blocks_are_read() -> None:
 
 def test_rows_of_avro_blocks_are_read() -> None:
     block, source = only(avro_block("1", rows(("a", 1, "x"))))
-    found = pa.concat_tables(iter_rows(block, source, ["ts", "no"]))
-    assert found.to_pylist() == [{"ts": 1}]
+    assert pa.concat_tables(iter_rows(block, source, ["ts", "no"])).to_pylist() == [{"ts": 1}]
 
 
 def test_deletes_are_read() -> None:

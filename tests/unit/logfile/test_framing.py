@@ -1,7 +1,5 @@
 """The bytes of a block's frame."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import CorruptTableError
@@ -38,8 +36,7 @@ def test_a_header_is_read_back() -> None:
 @pytest.mark.parametrize("length", range(len(BLOCK) - SIZE, 47))
 def test_of_too_few_bytes_more_are_asked_for(length: int) -> None:
     header_end = len(BLOCK) - 3 - 4 - 8
-    found = decode_header(BLOCK[:length], SIZE)
-    assert (found is None) == (length < header_end)
+    assert (decode_header(BLOCK[:length], SIZE) is None) == (length < header_end)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Records of HFile blocks as columns."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from typing import Any

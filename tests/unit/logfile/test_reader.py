@@ -1,7 +1,5 @@
 """Blocks found in files, whole and damaged ones."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 
@@ -39,11 +37,7 @@ def whole_at(data: bytes) -> dict[int, BlockKind]:
 def test_blocks_come_in_file_order_with_their_contents_unread() -> None:
     data = FIRST + SECOND + rollback_block("4", "1")
     found = blocks_of(data)
-    assert [block.kind for block in found] == [
-        BlockKind.AVRO,
-        BlockKind.DELETE,
-        BlockKind.COMMAND,
-    ]
+    assert [block.kind for block in found] == [BlockKind.AVRO, BlockKind.DELETE, BlockKind.COMMAND]
     assert [block.instant for block in found] == ["1", "2", "4"]
     source = pa.BufferReader(data)
     assert found[0].read(source) == avro_content(rows(("a", 1, "x"), ("b", 2, None)))

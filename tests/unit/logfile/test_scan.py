@@ -1,7 +1,5 @@
 """Which blocks count, by their headers alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError
@@ -36,55 +34,40 @@ def instants(*blocks: Block, wanted: str = "123456789") -> str:
     return "".join(block.instant for block in found)
 
 
-def test_blocks_come_in_the_order_of_the_files() -> None:
+PAIR = (data("1"), data("2"))
+JOINED = (*PAIR, data("4", "1,2"))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "counted"),
+    [
+        pytest.param([data("1"), data("3"), data("2")], "132", id="in_the_order_of_the_files"),
+        pytest.param([*PAIR, data("1")], "112", id="of_one_write_where_its_first_is"),
+        pytest.param([*PAIR, data("2"), rollback("2"), data("3")], "13", id="rolled_back"),
+        pytest.param([data("1"), rollback("2"), rollback("2")], "1", id="none_is_rolled_back"),
+        pytest.param([*PAIR, rollback("1"), data("1")], "21", id="rolled_back_and_made_again"),
+        pytest.param([data("1"), torn(), data("2")], "12", id="torn_ones_stepped_over"),
+        pytest.param([*PAIR, data("3"), JOINED[2]], "43", id="compacted_where_the_last_part_stood"),
+        pytest.param([*JOINED, data("5")], "45", id="compacted_before_what_comes_later"),
+        pytest.param([*JOINED, data("5"), data("6", "4, 5")], "6", id="compacted_more_than_once"),
+        pytest.param([data("3"), JOINED[2], data("5")], "345", id="compacted_without_its_parts"),
+        pytest.param([*JOINED, rollback("4"), data("5")], "125", id="compacted_and_rolled_back"),
+        pytest.param(
+            *([*JOINED, rollback("4"), data("6", "2,1"), data("5")], "65"), id="compacted_anew"
+        ),
+    ],
+)
+def test_blocks_count_in_their_order(blocks: list[Block], counted: str) -> None:
+    assert instants(*blocks) == counted
+
+
+def test_delete_blocks_count_like_blocks_of_rows() -> None:
     assert instants(data("1"), data("3"), data("2", kind=BlockKind.DELETE)) == "132"
-
-
-def test_blocks_of_one_write_stand_where_its_first_is() -> None:
-    assert instants(data("1"), data("2"), data("1")) == "112"
 
 
 def test_blocks_of_writes_that_are_not_wanted_are_left_out() -> None:
     assert instants(data("1"), data("2"), data("3"), wanted="13") == "13"
-
-
-def test_a_rollback_takes_the_blocks_before_it() -> None:
-    assert instants(data("1"), data("2"), data("2"), rollback("2"), data("3")) == "13"
-
-
-def test_a_rollback_of_what_is_not_there_takes_nothing() -> None:
-    assert instants(data("1"), rollback("2"), rollback("2")) == "1"
-
-
-def test_a_write_that_was_rolled_back_and_made_again_counts() -> None:
-    assert instants(data("1"), data("2"), rollback("1"), data("1")) == "21"
-
-
-def test_torn_blocks_are_stepped_over() -> None:
-    assert instants(data("1"), torn(), data("2")) == "12"
-
-
-def test_a_compacted_block_stands_where_the_last_of_its_parts_stood() -> None:
-    assert instants(data("1"), data("2"), data("3"), data("4", "1,2")) == "43"
-    assert instants(data("1"), data("2"), data("4", "1,2"), data("5")) == "45"
-
-
-def test_blocks_are_compacted_more_than_once() -> None:
-    assert instants(data("1"), data("2"), data("4", "1,2"), data("5"), data("6", "4, 5")) == "6"
-
-
-def test_a_compacted_block_without_its_parts_stands_where_it_is() -> None:
-    assert instants(data("3"), data("4", "1,2"), data("5")) == "345"
-
-
-def test_a_compacted_block_that_is_rolled_back_leaves_its_parts() -> None:
-    compacted = (data("1"), data("2"), data("4", "1,2"), rollback("4"))
-    assert instants(*compacted, data("5")) == "125"
-    assert instants(*compacted, data("6", "2,1"), data("5")) == "65"
-
-
-def test_a_compaction_that_is_not_wanted_leaves_its_parts() -> None:
-    assert instants(data("1"), data("2"), data("4", "1,2"), wanted="12") == "12"
+    assert instants(*JOINED, wanted="12") == "12", "a compaction leaves its parts"
 
 
 @pytest.mark.parametrize(

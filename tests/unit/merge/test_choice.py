@@ -1,7 +1,5 @@
 """Aligned columns and rows of one key become one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -42,6 +40,5 @@ def test_folding_meets_the_rows_of_each_key_in_their_order(keys: list[str]) -> N
     found = fold(rows, rows["key"], step).to_pylist()
     expected: dict[str, list[int]] = {}
     for number, key in enumerate(keys):
-        path = expected.pop(key, [])
-        expected[key] = [*path, number]
+        expected[key] = [*expected.pop(key, []), number]
     assert [(row["key"], row["path"]) for row in found] == list(expected.items())

@@ -1,7 +1,5 @@
 """Mergers that users write."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -67,15 +65,13 @@ def test_what_is_no_merger_is_refused(path: str, words: str) -> None:
 
 def test_the_answer_is_in_the_types_of_the_table_with_its_meta_columns() -> None:
     rows, is_kept = run_merger(f"{__name__}:Sum", ROWS, ROWS)
-    assert rows.schema == ROWS.schema
-    assert rows.column("n").to_pylist() == [2, 4]
+    assert (rows.schema, rows.column("n").to_pylist()) == (ROWS.schema, [2, 4])
     assert rows.column(RECORD_KEY).to_pylist() == ["a", "b"]
     assert not is_kept.any()
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("Fewer", "1 rows for 2"), ("Nothing", "NoneType"), ("Text", "n as string")],
+    ("name", "words"), [("Fewer", "1 rows for 2"), ("Nothing", "NoneType"), ("Text", "n as string")]
 )
 def test_an_answer_against_the_protocol_is_refused(name: str, words: str) -> None:
     with pytest.raises(RequestError, match=words):

@@ -1,7 +1,5 @@
 """Which row of a batch stands for its key, and which of two versions is newer."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import math
@@ -62,8 +60,7 @@ def test_survivors_agree_with_a_plain_statement_of_the_rule(rows):
             best[key] = position
     keys = pa.array([key for key, _ in rows], pa.string())
     found = surviving_positions(keys, [pa.array([value for _, value in rows], pa.int64())])
-    expected = sorted(best.values())
-    assert (list(range(len(rows))) if found is None else found.tolist()) == expected
+    assert (list(range(len(rows))) if found is None else found.tolist()) == sorted(best.values())
 
 
 def test_a_row_without_ordering_value_is_refused_where_its_key_has_others():

@@ -1,7 +1,5 @@
 """The rule of a table, and what is refused before rows are merged by it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa
@@ -48,8 +46,7 @@ def config_of(payload: str | None = None, *ordering: str, **more: Any) -> TableC
 
 def settled(config: TableConfig, schema: pa.Schema = SCHEMA, **more: Any) -> MergeRule:
     chosen: dict[str, Any] = {"defaults": {}, "is_merging": True, **more}
-    given = chosen.pop("given", schema.names)
-    return resolve_rule(config, schema, given, **chosen)
+    return resolve_rule(config, schema, chosen.pop("given", schema.names), **chosen)
 
 
 def test_without_wishes_an_ordering_field_means_event_time() -> None:
@@ -111,8 +108,7 @@ def test_a_bulk_insert_combines_by_ordering_value_and_writes_deletes() -> None:
     config = config_of(OVERWRITE_PAYLOAD, "ts")
     rule = bulk_rule(settled(config), config)
     assert (rule.mode, rule.ordering_fields) == (MergeMode.EVENT_TIME, ("ts",))
-    rows = pa.table({"ts": [1], "_hoodie_is_deleted": [True]})
-    assert rule.deleted(rows) is None
+    assert rule.deleted(pa.table({"ts": [1], "_hoodie_is_deleted": [True]})) is None
 
 
 def test_defaults_are_those_that_are_numbers_or_booleans() -> None:
@@ -128,8 +124,7 @@ def test_defaults_are_those_that_are_numbers_or_booleans() -> None:
     }
     assert default_values(avro) == {"b": 7, "c": False}
     assert default_values(None) == {}
-    rule = settled(config_of(NON_DEFAULTS_PAYLOAD, "ts"), defaults={"b": 7})
-    assert rule.defaults == {"b": 7}
+    assert settled(config_of(NON_DEFAULTS_PAYLOAD, "ts"), defaults={"b": 7}).defaults == {"b": 7}
     assert settled(config_of(None, "ts"), defaults={"b": 7}).defaults == {}
 
 

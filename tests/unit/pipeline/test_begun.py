@@ -1,7 +1,5 @@
 """What another writer does between the look at the table and the begin of the write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,9 +34,7 @@ def after_staging(monkeypatch: pytest.MonkeyPatch, rival: Callable[[], object]) 
     monkeypatch.setattr(module, "stage", staged_late)
 
 
-def test_rows_of_a_rival_that_committed_meanwhile_are_kept(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_a_rival_that_committed_meanwhile_are_kept(table: Path, monkeypatch) -> None:
     rows = orders(("k0000", "p0", 2, "rival"), ("new", "p0", 2, "rival"))
     after_staging(monkeypatch, lambda: write(table, rows))
     result = write(table, orders(("new", "p0", 3, "mine"), ("k0002", "p0", 3, "mine")))
@@ -47,9 +43,7 @@ def test_rows_of_a_rival_that_committed_meanwhile_are_kept(
     assert [row for row in rows_of(table) if row[1] == "p0"] == expected
 
 
-def test_columns_that_a_rival_added_meanwhile_are_not_lost(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_columns_that_a_rival_added_meanwhile_are_not_lost(table: Path, monkeypatch) -> None:
     wider = orders(("k0000", "p0", 2, "rival")).append_column("added", pa.array([7]))
     after_staging(monkeypatch, lambda: write(table, wider))
     with pytest.raises(ConflictError, match="schema") as caught:
@@ -59,9 +53,7 @@ def test_columns_that_a_rival_added_meanwhile_are_not_lost(
     assert {"id": "k0000", "added": 7} in found
 
 
-def test_another_attempt_that_landed_meanwhile_is_not_repeated(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_attempt_that_landed_meanwhile_is_not_repeated(table: Path, monkeypatch) -> None:
     rows = orders(("new", "p0", 2, "once"))
     seen = []
 
@@ -76,9 +68,7 @@ def test_another_attempt_that_landed_meanwhile_is_not_repeated(
     assert rows_of(table) == tuples(many(range(4), 1, "old"), rows)
 
 
-def test_of_two_that_make_one_table_the_second_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_that_make_one_table_the_second_is_told(tmp_path: Path, monkeypatch) -> None:
     table, rows = tmp_path / "new", many(range(2), 1, "first")
     after_staging(monkeypatch, lambda: write(table, rows))
     with pytest.raises(ConflictError, match="created"):

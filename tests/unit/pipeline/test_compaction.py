@@ -1,7 +1,5 @@
 """Compactions and log compactions, on copies of Hudi's tables and on our own."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 
@@ -30,8 +28,7 @@ def test_a_plan_of_hudi_is_run_and_the_next_is_made(tmp_path: Path) -> None:
     done = compact(table, mode="execute")
     assert (done.status, done.instant, done.operation) == ("committed", PLANNED, "compact")
     assert (done.files["created"], done.files["rewritten"]) == (0, 2)
-    assert done.partitions == ("north", "south")
-    assert set(done.stages) == {"write", "commit"}
+    assert (done.partitions, set(done.stages)) == (("north", "south"), {"write", "commit"})
     assert told(row_texts(pyhudi.read_table(table))) == told(expected_rows(TABLE))
     planned = compact(table, mode="schedule", options=DUE)
     assert planned.status == "scheduled"
@@ -59,8 +56,7 @@ def test_a_request_is_carried_out_once(tmp_path: Path) -> None:
     assert (done.status, done.instant) == ("committed", first.instant)
     assert compact(table, DUE, **asked).status == "already_committed"
     commit = commit_of(table, done.instant)
-    assert commit["extraMetadata"]["team"] == "ops"
-    assert commit["operationType"] == "COMPACT"
+    assert (commit["extraMetadata"]["team"], commit["operationType"]) == ("ops", "COMPACT")
 
 
 def test_a_plan_is_taken_back(tmp_path: Path) -> None:
@@ -81,11 +77,7 @@ def test_a_request_that_is_wrong_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="leave --instant out"):
         compact(table, mode="schedule", instant=PLANNED)
     with pytest.raises(RequestError, match="there is no compaction"):
-        compact(
-            golden_copy(LOGS, tmp_path),
-            mode="execute",
-            instant="20270101000000000",
-        )
+        compact(golden_copy(LOGS, tmp_path), mode="execute", instant="20270101000000000")
 
 
 def written(table: Path, ts: int, **more: str) -> JobResult:
@@ -101,8 +93,7 @@ def compactions(table: Path) -> list[str]:
     return ["done" if f"{time}.commit" in names else "planned" for time in plans]
 
 
-def test_a_write_compacts_when_it_is_due(tmp_path: Path) -> None:
-    table = tmp_path / "orders"
+def test_a_write_compacts_when_it_is_due(table: Path) -> None:
     inline = {"hoodie_compact_inline": "true", "hoodie_compact_inline_max_delta_commits": "3"}
     states = []
     for ts in range(1, 6):
@@ -114,8 +105,7 @@ def test_a_write_compacts_when_it_is_due(tmp_path: Path) -> None:
     assert len(rows_of(table, query_type="read_optimized")) == 19
 
 
-def test_a_write_only_plans_where_it_is_asked_to(tmp_path: Path) -> None:
-    table = tmp_path / "orders"
+def test_a_write_only_plans_where_it_is_asked_to(table: Path) -> None:
     plans = {
         "hoodie_compact_schedule_inline": "true",
         "hoodie_compact_inline_max_delta_commits": "2",
@@ -131,9 +121,7 @@ def test_a_write_only_plans_where_it_is_asked_to(tmp_path: Path) -> None:
     assert rows_of(table) == before
 
 
-def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(tmp_path: Path, caplog) -> None:
     table, told = tmp_path / "orders", []
     due = {"hoodie_compact_inline_max_delta_commits": "2"}
     with caplog.at_level(logging.INFO, "pyhudi"):
@@ -148,16 +136,12 @@ def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(
     assert compactions(table) == ["planned"]
 
 
-def test_a_write_stands_when_its_compaction_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_stands_when_its_compaction_fails(table: Path, monkeypatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ConflictError("another writer is at work")
 
-    table = tmp_path / "orders"
     monkeypatch.setattr("pyhudi.services.compaction_kinds.schedule", fails)
-    result = written(table, 1, hoodie_compact_inline="true")
-    assert result.status == "committed"
+    assert written(table, 1, hoodie_compact_inline="true").status == "committed"
     assert len(rows_of(table)) == 19
 
 
@@ -165,8 +149,7 @@ def test_a_write_stands_when_its_compaction_fails(
     "shape",
     [{}, {"hoodie_table_base_file_format": "ORC"}, {"hoodie_populate_meta_fields": "false"}],
 )
-def test_writes_go_on_top_of_a_plan(shape: dict[str, str], tmp_path: Path) -> None:
-    table = tmp_path / "orders"
+def test_writes_go_on_top_of_a_plan(shape: dict[str, str], table: Path) -> None:
     for ts in (1, 2):
         written(table, ts, **shape)
     planned = compact(table, mode="schedule", options=DUE).instant
@@ -179,8 +162,7 @@ def test_writes_go_on_top_of_a_plan(shape: dict[str, str], tmp_path: Path) -> No
         compact(table, mode="unschedule", instant=planned)
     written(table, 4)
     before = rows_of(table)
-    assert len(before) == 19
-    assert compact(table, options=DUE).status == "committed"
+    assert (len(before), compact(table, options=DUE).status) == (19, "committed")
     assert rows_of(table, query_type="read_optimized") == before
 
 
@@ -221,14 +203,8 @@ def test_a_log_compaction_that_is_not_there_changes_nothing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("shape", [{}, {"hoodie_populate_meta_fields": "false"}])
-def test_a_write_log_compacts_when_enough_blocks_have_gathered(
-    shape: dict[str, str], tmp_path: Path
-) -> None:
-    table = tmp_path / "orders"
-    inline = {
-        "hoodie_log_compaction_inline": "true",
-        "hoodie_log_compaction_blocks_threshold": "3",
-    }
+def test_a_write_log_compacts_when_enough_blocks_have_gathered(shape: dict[str, str], table: Path):
+    inline = {"hoodie_log_compaction_inline": "true", "hoodie_log_compaction_blocks_threshold": "3"}
     counts = []
     for ts in range(1, 7):
         assert written(table, ts, **inline, **shape).status == "committed"

@@ -1,16 +1,10 @@
 """The surroundings of a write as a value."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.runner.in_process import InProcessRunner
 
 
-def test_the_environment_of_a_process_opens_paths_and_has_its_runner_and_time(
-    tmp_path: Path,
-) -> None:
+def test_the_environment_of_a_process_opens_paths_and_has_its_runner_and_time(tmp_path) -> None:
     runner = InProcessRunner()
     environment = environment_on(runner)
     environment.open_storage(str(tmp_path)).create("file", b"written")

@@ -1,7 +1,5 @@
 """Records that cannot be written: the whole write fails, or they are saved and the rest is in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -104,16 +102,13 @@ def test_failed_records_are_saved_and_the_others_written(
     assert {(row["record_key"], row["cause"]) for row in rows} == set(CAUSES.items())
     assert {row["instant"] for row in rows} == {result.instant}
     assert sorted(json.loads(row["row"])["qty"] for row in rows) == [3, 4, 2**40, 2**40]
-    assert quantities(table).keys() == {"a", "b", "e"}
-    assert quantities(table)["e"] == 5
+    assert (quantities(table).keys(), quantities(table)["e"]) == ({"a", "b", "e"}, 5)
     assert result.instant is not None
     assert failed_in_commit(table, result.instant) == 4
 
 
 @pytest.mark.parametrize("operation", ["upsert", "bulk_insert"])
-def test_without_a_report_nothing_is_written_and_all_causes_are_named(
-    table: Path, operation: str
-) -> None:
+def test_without_a_report_nothing_is_written_and_all_causes_are_named(table: Path, operation: str):
     before, files = tree(table), data_files(table)
     with pytest.raises(RecordKeyError) as caught:
         write(table, MIXED, operation, {**OPTIONS, **ASKED})
@@ -151,8 +146,7 @@ def test_a_delete_reports_rows_without_a_key(table: Path, tmp_path: Path) -> Non
 def test_a_report_without_failures_saves_nothing(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "failed"
     result = write(table, GOOD, "upsert", {**OPTIONS, **ASKED, **report_to(folder)})
-    assert result.records["failed"] == 0
-    assert result.failures == {}
+    assert (result.records["failed"], result.failures) == (0, {})
     assert not folder.exists()
 
 

@@ -1,7 +1,5 @@
 """What overwrites and deletes of partitions leave of a table."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -11,12 +9,7 @@ from typing import Any
 import pytest
 
 import pyhudi
-from pyhudi.errors import (
-    ConflictError,
-    OptionError,
-    RequestError,
-    TableNotFoundError,
-)
+from pyhudi.errors import ConflictError, OptionError, RequestError, TableNotFoundError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.schema.codec import read_container
 from tests.support.golden import golden_table
@@ -26,7 +19,6 @@ FIRST = many(range(9), 1, "old", parts=3)
 IN_P0 = orders(("k0000", "p0", 2, "new"), ("new", "p0", 2, "new"))
 OTHERS = [row for row in tuples(FIRST) if row[1] != "p0"]
 NOTHING = orders()
-DROPS = {"hoodie.datasource.write.insert.drop.duplicates": "true"}
 
 
 @pytest.fixture
@@ -42,9 +34,7 @@ def replaced_at(table: Path, instant: str | None) -> dict[str, Any]:
 
 
 def delete_partitions(
-    table: Path,
-    partitions: str,
-    more: Mapping[str, str] | None = None,
+    table: Path, partitions: str, more: Mapping[str, str] | None = None
 ) -> JobResult:
     request = UpsertRequest(
         base_path=str(table),
@@ -60,8 +50,7 @@ def test_insert_overwrite_replaces_the_partitions_of_the_batch(table: Path) -> N
     result = write(table, IN_P0, "insert_overwrite")
     assert rows_of(table) == sorted([*tuples(IN_P0), *OTHERS])
     assert rows_of(table, as_of=before.time) == tuples(FIRST)
-    changed = rows_of(table, query_type="incremental", begin=before.time)
-    assert changed == tuples(IN_P0)
+    assert rows_of(table, query_type="incremental", begin=before.time) == tuples(IN_P0)
     assert result.files == {"created": 1, "rewritten": 0, "appended": 0, "replaced": 1}
     assert (result.partitions, result.records["inserted"]) == (("p0",), 2)
 
@@ -165,9 +154,6 @@ def test_what_cannot_be_deleted_is_refused(table: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestError):
         write(table, IN_P0.select(["id"]), "delete")
     assert rows_of(table) == tuples(FIRST)
-
-
-SORTED = {"hoodie.combine.before.insert": "true", "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"}
 
 
 def test_file_groups_under_a_pending_clustering_are_not_replaced(tmp_path: Path) -> None:

@@ -1,11 +1,8 @@
 """What writes append to the log files of a merge-on-read table, and what they rewrite."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.compute as pc
-import pytest
 
 import pyhudi
 from pyhudi.schema.metafields import META_FIELDS
@@ -24,11 +21,6 @@ from tests.support.orders import (
 from tests.support.tree import data_files
 
 FIRST = many(range(10), 1, "old")
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return tmp_path / "t"
 
 
 def logs_of(table: Path) -> list[str]:
@@ -94,14 +86,9 @@ def test_a_record_that_moves_is_deleted_in_a_log_and_may_come_back(table: Path) 
 
 
 def test_rows_of_a_bucket_go_to_one_file_group(table: Path) -> None:
-    hashed = {
-        **LOGGED,
-        "hoodie.index.type": "BUCKET",
-        "hoodie.bucket.index.num.buckets": "2",
-    }
+    hashed = {**LOGGED, "hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
     write(table, FIRST, "upsert", hashed)
-    found = write(table, many(range(5, 30), 2, "new"), "upsert", hashed)
-    assert found.files["rewritten"] == 0
+    assert write(table, many(range(5, 30), 2, "new"), "upsert", hashed).files["rewritten"] == 0
     assert len({path.split("_")[0] for path in data_files(table)}) <= 4
     assert rows_of(table) == sorted([*tuples(FIRST)[:5], *tuples(many(range(5, 30), 2, "new"))])
 
@@ -110,8 +97,7 @@ def test_an_insert_leaves_out_the_keys_that_are_there_and_no_others(table: Path)
     dropping = {**NO_SMALL_FILES, "hoodie.datasource.write.insert.drop.duplicates": "true"}
     write(table, FIRST, "insert", NO_SMALL_FILES)
     write(table, many([3], 1, "").select(["id", "part"]), "delete", NO_SMALL_FILES)
-    found = write(table, many([3, 4, 40], 9, "fresh"), "insert", dropping)
-    assert found.records["inserted"] == 2
+    assert write(table, many([3, 4, 40], 9, "fresh"), "insert", dropping).records["inserted"] == 2
     kept = [row for row in tuples(FIRST) if row[0] != "k0003"]
     assert rows_of(table) == sorted([*kept, *tuples(many([3, 40], 9, "fresh"))])
 

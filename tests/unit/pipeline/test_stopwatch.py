@@ -1,7 +1,5 @@
 """What stages of a job report."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest
@@ -18,9 +16,7 @@ def test_a_stage_reports_its_seconds_rows_and_bytes() -> None:
         stage.moved(5, 1)
         stage.details["merge_task_seconds"] = 0.5
     found = watch.stages()["write"]
-    assert found["rows"] == 15
-    assert found["bytes"] == 2049
-    assert found["spilled_bytes"] == 0
+    assert (found["rows"], found["bytes"], found["spilled_bytes"]) == (15, 2049, 0)
     assert found["merge_task_seconds"] == 0.5
     seconds = watch.seconds()
     assert 0 <= seconds["write"] <= seconds["total"]

@@ -1,7 +1,5 @@
 """Requests that cannot be carried out: an error names what and where, and nothing changes."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -137,9 +135,7 @@ def test_a_table_that_cannot_be_made_is_not(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "value"), [("binary", b"1"), ("list", [1])])
-def test_a_type_without_order_is_no_ordering_column(
-    tmp_path: Path, kind: str, value: object
-) -> None:
+def test_a_type_without_order_is_no_ordering_column(tmp_path, kind: str, value: object) -> None:
     rows = with_column("ts", [value] * 3)
     assert_refused(tmp_path / "table", RequestError, ["ts", kind], rows=rows)
 
@@ -227,8 +223,7 @@ def test_a_bulk_insert_that_meets_a_null_key_leaves_the_rows_as_they_were(table:
 
 
 def test_a_second_writer_is_turned_away_while_the_first_lives(table: Path) -> None:
-    opened = open_table(str(table))
-    first = writer_of(opened, SystemClock(), HeartbeatConfig())
+    first = writer_of(open_table(str(table)), SystemClock(), HeartbeatConfig())
     with InstantRun(first, Action.COMMIT) as run:
         before = tree(table)
         with pytest.raises(ConflictError, match=run.instant) as caught:

@@ -1,7 +1,5 @@
 """What each operation makes of the rows of a table."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -38,11 +36,6 @@ FIRST = many(range(9), 1, "old", parts=3)
 NOTHING = orders()
 DROPS = {"hoodie.datasource.write.insert.drop.duplicates": "true"}
 COMBINED = {**OPTIONS, "hoodie.combine.before.insert": "true"}
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return tmp_path / "table"
 
 
 @pytest.fixture
@@ -198,8 +191,7 @@ def test_a_key_in_two_file_groups_is_updated_in_both(table: Path) -> None:
     kept = [("b", "x", 1, "old")] * 2
     assert rows_of(table) == [("a", "x", 2, "new")] * 2 + kept + [("fresh", "x", 2, "new")]
     assert (result.records["updated"], result.records["inserted"]) == (2, 1)
-    deleted = write(table, batch.select(["id", "part"]), "delete")
-    assert deleted.records["deleted"] == 3
+    assert write(table, batch.select(["id", "part"]), "delete").records["deleted"] == 3
     assert rows_of(table) == kept
 
 
@@ -208,12 +200,10 @@ def test_insert_keeps_rows_of_keys_that_are_there_unless_told_otherwise(table: P
     write(table, orders(("a", "x", 4, "2")), "insert")
     assert [row[3] for row in rows_of(table)] == ["2", "0", "1"]
     write(table, orders(("b", "x", 4, "2"), ("b", "x", 3, "3")), "insert", COMBINED)
-    assert rows_of(table)[-1] == ("b", "x", 4, "2")
-    assert len(rows_of(table)) == 4
+    assert (rows_of(table)[-1], len(rows_of(table))) == (("b", "x", 4, "2"), 4)
     refusing = {**COMBINED, "hoodie.merge.allow.duplicate.on.inserts": "false"}
     write(table, orders(("b", "x", 9, "once")), "insert", refusing)
-    assert rows_of(table)[-1] == ("b", "x", 9, "once")
-    assert len(rows_of(table)) == 4
+    assert (rows_of(table)[-1], len(rows_of(table))) == (("b", "x", 9, "once"), 4)
 
 
 @pytest.mark.parametrize("mode", ["NONE", "GLOBAL_SORT", "PARTITION_SORT"])
@@ -226,8 +216,7 @@ def test_bulk_insert_writes_new_files_in_the_order_asked_for(table: Path, mode: 
     assert rows_of(table) == tuples(rows, many([0, 1], 2, "twice", parts=3))
     assert_stats_are_true(table, result)
     by_file = [pq.read_table(table / name).column("id").to_pylist() for name in data_files(table)]
-    is_sorted = [keys == sorted(keys) for keys in by_file]
-    assert all(is_sorted) is (mode != "NONE")
+    assert all(keys == sorted(keys) for keys in by_file) is (mode != "NONE")
     assert commit_of(table, result.instant)["operationType"] == "BULK_INSERT"
 
 
@@ -273,11 +262,9 @@ def test_a_commit_that_carries_the_key_is_not_made_twice(table: Path) -> None:
     before = tree(table)
     again = write(table, rows, "insert", options)
     assert (first.status, again.status) == ("committed", "already_committed")
-    assert again.instant == first.instant
-    assert again.records == first.records
+    assert (again.instant, again.records) == (first.instant, first.records)
     assert tree(table) == before
-    said = commit_of(table, first.instant)["extraMetadata"]
-    assert said["pyhudi.idempotency.key"] == "run-7"
+    assert commit_of(table, first.instant)["extraMetadata"]["pyhudi.idempotency.key"] == "run-7"
 
 
 def test_rows_keep_their_order_of_arrival_however_many_pieces_they_make(table: Path) -> None:
@@ -330,8 +317,7 @@ def test_an_empty_commit_is_made_when_asked_for(written: Path) -> None:
     assert write(written, NOTHING).status == "nothing_to_do"
     options = {**OPTIONS, "hoodie.allow.empty.commit": "true"}
     for operation in ("upsert", "insert", "bulk_insert", "delete", "insert_overwrite"):
-        result = write(written, NOTHING, operation, options)
-        assert result.status == "committed", operation
+        assert write(written, NOTHING, operation, options).status == "committed", operation
     assert rows_of(written) == tuples(FIRST)
     assert pyhudi.open_table(str(written)).schema().names[5:] == SCHEMA.names
 
@@ -343,8 +329,7 @@ def test_a_table_of_orc_files_lives_through_every_operation(table: Path) -> None
     # What the table knows of itself need not be said again.
     second = write(table, many(range(30, 60), 2, "new"))
     assert second.records == {"inserted": 10, "updated": 20, "deleted": 0, "failed": 0}
-    third = write(table, many(range(5), 3, "gone"), "delete")
-    assert third.records["deleted"] == 5
+    assert write(table, many(range(5), 3, "gone"), "delete").records["deleted"] == 5
 
     assert rows_of(table) == tuples(many(range(5, 30), 1, "old"), many(range(30, 60), 2, "new"))
     assert pyhudi.open_table(table).config.base_file_format == "ORC"
@@ -365,8 +350,7 @@ def test_the_commit_and_the_result_tell_what_each_stage_took(table: Path) -> Non
     write(table, many(range(6), 1, "new"))
     result = write(table, many(range(3, 9), 2, "newer"))
     assert set(result.stages) == {"key", "lookup", "write", "commit"}
-    assert result.stages["key"]["rows"] == 6
-    assert result.stages["lookup"]["rows"] == 3
+    assert (result.stages["key"]["rows"], result.stages["lookup"]["rows"]) == (6, 3)
     assert result.stages["write"]["rows"] == 9
     assert result.stages["write"]["bytes"] == result.bytes_written
     assert result.stages["write"]["merge_task_seconds"] > 0

@@ -1,7 +1,5 @@
 """Rules of merging from the request to the rows: what the table remembers, what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,8 +32,7 @@ def properties_of(table: Path) -> Mapping[str, str]:
     return open_table(str(table)).config.raw
 
 
-def test_a_table_remembers_that_it_is_updated_partially(tmp_path: Path) -> None:
-    table = tmp_path / "table"
+def test_a_table_remembers_that_it_is_updated_partially(table: Path) -> None:
     write(table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", partial())
     assert properties_of(table)["hoodie.compaction.payload.class"] == PARTIAL
     gap = orders(("a", "p", 7, None), ("b", "p", 3, "late"))  # type: ignore[arg-type]
@@ -54,8 +51,7 @@ def partial() -> dict[str, str]:
     return {**OPTIONS, PAYLOAD: PARTIAL}
 
 
-def test_rows_that_cannot_be_compared_leave_the_rows_as_they_were(tmp_path: Path) -> None:
-    table = tmp_path / "table"
+def test_rows_that_cannot_be_compared_leave_the_rows_as_they_were(table: Path) -> None:
     write(table, orders(("a", "p", 5, "old")), "insert", partial())
     twice: list[Row] = [("b", "p", 1, "x"), ("b", "p", None, "y")]  # type: ignore[list-item]
     with pytest.raises(RequestError, match="no value in the ordering column"):
@@ -63,8 +59,7 @@ def test_rows_that_cannot_be_compared_leave_the_rows_as_they_were(tmp_path: Path
     assert rows_of(table) == [("a", "p", 5, "old")]
 
 
-def test_a_merger_in_python_is_run_when_table_and_request_name_it(tmp_path: Path) -> None:
-    table = tmp_path / "table"
+def test_a_merger_in_python_is_run_when_table_and_request_name_it(table: Path) -> None:
     named = {**OPTIONS, MERGER: f"{__name__}:Joining"}
     first = orders(("a", "p", 1, "1"), ("a", "p", 0, "2"), ("b", "p", 1, "1"))
     write(table, first, "upsert", named)
@@ -85,8 +80,7 @@ def test_a_merger_in_python_is_run_when_table_and_request_name_it(tmp_path: Path
     assert rows_of(table) == []
 
 
-def test_a_table_remembers_its_delete_marker(tmp_path: Path) -> None:
-    table = tmp_path / "table"
+def test_a_table_remembers_its_delete_marker(table: Path) -> None:
     marked = {
         **OPTIONS,
         "hoodie.payload.delete.field": "value",

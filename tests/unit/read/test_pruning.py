@@ -1,7 +1,5 @@
 """What a filter rules out without reading a row, and what it must not rule out."""
 
-from __future__ import annotations
-
 import datetime
 
 import pyarrow as pa
@@ -10,12 +8,7 @@ import pytest
 
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import RequestError
-from pyhudi.read.pruning import (
-    can_match,
-    filter_columns,
-    partition_filter,
-    path_values,
-)
+from pyhudi.read.pruning import can_match, filter_columns, partition_filter, path_values
 from pyhudi.schema.metafields import with_meta
 
 SCHEMA = with_meta(

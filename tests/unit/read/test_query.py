@@ -1,7 +1,5 @@
 """What is asked of a table: which files answer, and which questions have no answer here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -27,8 +25,7 @@ def test_a_plan_names_the_files_and_columns_that_answer() -> None:
     filters = (pc.field("part") == "north") & (pc.field("qty") > 5)
     plan = plan_read(table, ReadConfig(), columns=["price", "id"], filters=filters)
     assert {file.partition for file in plan.files} == {"north"}
-    assert plan.columns == ("price", "id")
-    assert plan.needed == ("id", "part", "qty", "price")
+    assert (plan.columns, plan.needed) == (("price", "id"), ("id", "part", "qty", "price"))
     assert plan.result_schema.names == ["price", "id"]
 
 
@@ -105,9 +102,7 @@ def test_change_data_of_a_merge_on_read_table_is_not_read_yet() -> None:
         pytest.param("hoodie.table.base.file.format", "HFILE", "HFILE", id="hfile"),
     ],
 )
-def test_tables_that_cannot_be_read_yet_are_named(
-    tmp_path: Path, key: str, value: str, message: str
-) -> None:
+def test_tables_that_cannot_be_read_yet_are_named(tmp_path, key: str, value: str, message: str):
     table = golden_copy("v6_cow_basic", tmp_path)
     set_property(table, key, value)
     with pytest.raises(UnsupportedError, match=f"v6_cow_basic.*{message}"):

@@ -1,7 +1,5 @@
 """Which moments of a table's past can be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -17,9 +15,7 @@ def test_a_time_that_was_cleaned_is_refused_with_what_is_retained(as_of: str) ->
         pyhudi.read_table(golden_table("v6_cow_clean"), as_of=as_of)
 
 
-def test_a_time_whose_commits_are_archived_is_refused_with_what_is_retained(
-    tmp_path: Path,
-) -> None:
+def test_a_time_whose_commits_are_archived_is_refused_with_what_is_retained(tmp_path: Path) -> None:
     table = golden_copy("v6_cow_archived", tmp_path)
     with pytest.raises(RequestError, match=r"retained begins with 20261121105157803"):
         pyhudi.read_table(table, as_of="20261121105153747")

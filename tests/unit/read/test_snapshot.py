@@ -1,7 +1,5 @@
 """Reading a table: what is given, what is not even opened, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,11 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.errors import (
-    CorruptTableError,
-    MissingFileError,
-    TableNotFoundError,
-)
+from pyhudi.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.golden import golden_copy, golden_table, row_texts
 
@@ -52,8 +46,7 @@ def test_the_meta_columns_come_first_then_the_table_in_schema_order() -> None:
 
 def test_columns_come_in_the_order_they_are_asked_for() -> None:
     table = pyhudi.read_table(golden_table("v6_cow_basic"), columns=["price", "id"])
-    assert table.column_names == ["price", "id"]
-    assert table.num_rows == 34
+    assert (table.column_names, table.num_rows) == (["price", "id"], 34)
 
 
 def test_filtered_rows_need_not_show_the_filtered_column() -> None:
@@ -67,8 +60,7 @@ def test_filtered_rows_need_not_show_the_filtered_column() -> None:
 
 def test_a_filter_no_row_meets_gives_no_rows_and_all_columns() -> None:
     table = pyhudi.read_table(golden_table("v6_cow_basic"), filters=ID == "nobody")
-    assert table.num_rows == 0
-    assert len(table.column_names) == 13
+    assert (table.num_rows, len(table.column_names)) == (0, 13)
 
 
 def test_batches_hold_the_rows_of_the_table() -> None:
@@ -206,8 +198,7 @@ def test_row_groups_a_filter_rules_out_are_not_read(tmp_path: Path) -> None:
     start = group.column(0).dictionary_page_offset or group.column(0).data_page_offset
     data[start : start + group.total_byte_size // 4] = b"\xff" * (group.total_byte_size // 4)
     file.write_bytes(bytes(data))
-    first_rows = ID.isin(rows["id"][:8])
-    assert pyhudi.read_table(table, filters=first_rows).num_rows == 8
+    assert pyhudi.read_table(table, filters=ID.isin(rows["id"][:8])).num_rows == 8
     with pytest.raises(pyhudi.HudiError):
         pyhudi.read_table(table)
 

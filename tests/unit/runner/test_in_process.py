@@ -1,7 +1,5 @@
 """The runner of this process keeps the contract of all, and runs the attempts it is told to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -28,8 +26,7 @@ def test_the_attempts_of_a_task_are_run_as_told_and_what_is_given_back_counts() 
         first, _ = (tuple(function(each, iter(batches))) for each in attempts[-2:])
         return first
 
-    runner = InProcessRunner(run_task=twice)
-    rows = spread(runner, *LETTERS).map(counted, TASK)
+    rows = spread(InProcessRunner(run_task=twice), *LETTERS).map(counted, TASK)
     assert told(rows, "partition", "rows") == [(0, 4), (1, 3)]
     assert len({task.write_token for task in attempts}) == len(attempts) == 8
     assert len({task.stage_id for task in attempts}) == 2

@@ -1,7 +1,5 @@
 """Columns as arrays that rows are chosen and ordered with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -22,8 +20,7 @@ VALUES = pa.array([True, None, False, True])
 )
 def test_null_is_no_and_the_flags_may_be_changed(column, flags) -> None:
     found = flags_of(column)
-    assert found.dtype == bool
-    assert found.tolist() == flags
+    assert (found.dtype, found.tolist()) == (bool, flags)
     found[:] = True
     assert flags_of(column).tolist() == flags
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 import json
 from decimal import Decimal
@@ -74,5 +72,4 @@ def test_nested_rows_read_back_from_their_json(rows, start):
     given_rows = [
         {**row, "m": None if row["m"] is None else list(row["m"].items())} for row in rows
     ]
-    table = pa.Table.from_pylist(given_rows, schema=schema).slice(start)
-    assert _read(table) == rows[start:]
+    assert _read(pa.Table.from_pylist(given_rows, schema=schema).slice(start)) == rows[start:]

@@ -1,7 +1,5 @@
 """When a compaction is due, and which slices it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,8 +105,7 @@ def test_days_are_told_from_today() -> None:
 
 
 def test_column_names_in_a_path_are_no_part_of_the_day() -> None:
-    hive = [made("year=2026/month=01/day=30", "x", 1)]
-    assert chosen(hive, "BoundedPartitionAware") == ["x"]
+    assert chosen([made("year=2026/month=01/day=30", "x", 1)], "BoundedPartitionAware") == ["x"]
 
 
 def test_a_partition_that_is_no_day_is_refused() -> None:

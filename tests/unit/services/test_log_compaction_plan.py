@@ -1,17 +1,11 @@
 """Which slices a log compaction takes, and which it still finds as they were planned."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.services.log_compaction_plan import (
-    candidates,
-    plan_log_compaction,
-    unchanged_slices,
-)
+from pyhudi.services.log_compaction_plan import candidates, plan_log_compaction, unchanged_slices
 from tests.unit.services.test_compaction_plan import MB, made
 
 MANY = made("p", "many", 1, 1, 1, base_mb=10)
@@ -54,8 +48,7 @@ def test_slices_that_are_as_planned_are_found_in_the_order_of_the_plan() -> None
 
 def test_a_slice_that_has_changed_is_left() -> None:
     plan = planned((MANY, ("1", "2", "3")))
-    more = made("p", "many", 1, 1, 1, 1, base_mb=10)
-    assert unchanged_slices(plan, [more], ()) == ()
+    assert unchanged_slices(plan, [made("p", "many", 1, 1, 1, 1, base_mb=10)], ()) == ()
     assert unchanged_slices(plan, [replace(MANY, base_instant="2")], ()) == ()
     assert unchanged_slices(plan, [MANY], {("p", "many")}) == ()
     assert unchanged_slices(plan, [NONE], ()) == ()

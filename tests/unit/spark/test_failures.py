@@ -1,7 +1,5 @@
 """What is said of errors that are not ours."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest
@@ -88,9 +86,7 @@ def test_an_error_becomes_one_a_person_can_act_on(
 
 
 @pytest.mark.parametrize("kind", [ConflictError, CorruptTableError, InvariantError, StorageError])
-def test_an_error_of_a_worker_keeps_its_place_and_whether_a_retry_can_help(
-    kind: type[HudiError],
-) -> None:
+def test_an_error_of_a_worker_keeps_its_place_and_whether_a_retry_can_help(kind: type[HudiError]):
     raised = kind("it failed", where="/table/file")
     explained = explain(PythonException(f"Traceback\npyhudi.errors.{kind.__name__}: {raised}\n"))
     assert type(explained) is kind

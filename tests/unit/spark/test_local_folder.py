@@ -1,7 +1,5 @@
 """Where workers put what memory has no room for."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.logs import MergeMemory

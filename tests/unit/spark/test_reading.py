@@ -1,7 +1,5 @@
 """What one task reads, and what is refused before any Spark is needed."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import UnsupportedError

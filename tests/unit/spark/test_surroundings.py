@@ -1,7 +1,5 @@
 """What a job says before Spark starts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A commit is found again by the key it carries."""
 
-from __future__ import annotations
-
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
 from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
 from tests.support.memory import MemoryStorage
@@ -22,14 +20,12 @@ def storage_with(*commits: tuple[str, str, dict[str, str]]) -> MemoryStorage:
 
 
 def find(storage: MemoryStorage, key: str) -> EarlierCommit | None:
-    timeline = active_of(storage).load()
-    return find_committed(active_of(storage), timeline, key)
+    return find_committed(active_of(storage), active_of(storage).load(), key)
 
 
 def test_the_commit_that_carries_the_key_is_found_with_what_it_wrote():
     storage = storage_with(
-        ("commit", "20260101000000000", {STAMP: "a"}),
-        ("commit", "20260102000000000", {STAMP: "b"}),
+        ("commit", "20260101000000000", {STAMP: "a"}), ("commit", "20260102000000000", {STAMP: "b"})
     )
     assert find(storage, "a") == EarlierCommit(instant="20260101000000000", stats=(STAT,))
     assert find(storage, "c") is None
@@ -44,8 +40,7 @@ def test_of_several_the_newest_is_found():
 
 
 def test_a_write_that_did_not_complete_has_not_landed():
-    storage = storage_with(("inflight", "20260101000000000", {STAMP: "a"}))
-    assert find(storage, "a") is None
+    assert find(storage_with(("inflight", "20260101000000000", {STAMP: "a"})), "a") is None
 
 
 def test_an_overwrite_is_found_with_what_it_replaced():
@@ -71,5 +66,4 @@ def test_the_key_counts_only_where_it_is_the_key():
 
 def test_a_key_of_any_characters_is_found():
     key = 'dag "übung"/run\\1'
-    storage = storage_with(("commit", "20260101000000000", {STAMP: key}))
-    assert find(storage, key) is not None
+    assert find(storage_with(("commit", "20260101000000000", {STAMP: key})), key) is not None

@@ -1,7 +1,5 @@
 """Making a table, and switching its metadata table off."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -37,9 +35,7 @@ def folders(root) -> set[str]:
 def test_a_new_table_is_empty_and_has_the_folders_of_hudi(tmp_path) -> None:
     made = create_table(open_storage(str(tmp_path)), config())
     table = open_table(str(tmp_path))
-    assert table.config == made
-    assert len(table.timeline) == 0
-    assert table.latest_base_files() == ()
+    assert (table.config, len(table.timeline), table.latest_base_files()) == (made, 0, ())
     assert tuple(table.schema().names) == META_FIELDS
     assert table.avro_schema() is None
     theirs = {path for path in folders(golden_table("v6_cow_hive")) if path.startswith(".hoodie")}

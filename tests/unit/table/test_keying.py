@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -46,9 +44,7 @@ def test_partition_columns_are_named_without_their_kinds() -> None:
 
 
 @pytest.mark.parametrize(("kind", "fields"), [(SIMPLE, ("a",)), (GLOBAL_DELETE, ())])
-def test_partition_columns_are_recorded_where_paths_go_by_them(
-    kind: str, fields: tuple[str, ...]
-) -> None:
+def test_partition_columns_are_recorded_where_paths_go_by_them(kind: str, fields: tuple[str, ...]):
     assert recorded_partition_fields(asked(partitionpath__field="a:SIMPLE"), kind) == fields
 
 

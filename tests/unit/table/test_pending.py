@@ -1,14 +1,8 @@
 """Which file groups are in pending compactions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from pyhudi.table.pending import (
-    find_planned,
-    pending_log_compactions,
-    pending_plans,
-)
+from pyhudi.table.pending import find_planned, pending_log_compactions, pending_plans
 from pyhudi.table.table import Table, load_table, open_table
 from pyhudi.timeline.instant import Action
 from tests.support.golden import golden_copy, golden_table
@@ -20,8 +14,7 @@ def pending(table: Table) -> dict[tuple[str, str], str]:
 
 
 def test_a_pending_compaction_claims_the_file_groups_of_its_plan() -> None:
-    table = open_table(golden_table("v6_mor_pending_compaction"))
-    found = pending(table)
+    found = pending(open_table(golden_table("v6_mor_pending_compaction")))
     assert set(found.values()) == {"20261121104850556"}
     assert sorted(partition for partition, _ in found) == ["north", "south"]
 

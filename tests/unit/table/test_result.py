@@ -1,7 +1,5 @@
 """What a job answers, from what its commit wrote and replaced."""
 
-from __future__ import annotations
-
 from pyhudi.actions.commit import WriteStat
 from pyhudi.table.result import job_result
 

@@ -1,7 +1,5 @@
 """Partition columns that lie in no file."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import SchemaError

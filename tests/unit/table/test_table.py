@@ -1,7 +1,5 @@
 """Tables of Hudi, opened."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The active timeline on storage."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest
@@ -84,9 +82,7 @@ def test_a_folder_without_timeline_has_an_empty_one(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("has_landed", [True, False])
-def test_an_instant_is_completed_by_a_call_that_fails_when_it_has_done_its_work(
-    has_landed: bool,
-) -> None:
+def test_an_instant_is_completed_by_a_call_that_fails_when_it_has_done_its_work(has_landed: bool):
     storage = MemoryStorage()
     kind = Fault.LATE_ERROR if has_landed else Fault.ERROR
     active = active_of(FaultyStorage(storage, Faults(kind, 1)))

@@ -1,7 +1,5 @@
 """Instant times: their zone, and that they only rise."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """File names of instants, in both layouts, and those of Hudi's own tables."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The questions a timeline answers."""
 
-from __future__ import annotations
-
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
@@ -82,8 +80,7 @@ def test_only_completed_writes_and_archived_ones_are_committed() -> None:
     timeline = Timeline.of(
         [instant("3"), instant("4", state=INFLIGHT), instant("5"), instant("6", Action.CLEAN)]
     )
-    committed = [time for time in "123456" if timeline.is_committed(time)]
-    assert committed == ["1", "2", "3", "5"]
+    assert [time for time in "123456" if timeline.is_committed(time)] == ["1", "2", "3", "5"]
 
 
 def test_a_pending_write_older_than_every_commit_is_not_taken_for_an_archived_one() -> None:

@@ -1,7 +1,5 @@
 """Who is taken for alive."""
 
-from __future__ import annotations
-
 import os
 import time
 

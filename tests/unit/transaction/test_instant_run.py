@@ -1,7 +1,5 @@
 """Instants rise and are one writer's alone; what is begun is committed, undone or withdrawn."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -59,8 +57,7 @@ def test_an_instant_leaves_the_files_of_its_three_states():
 
 def test_a_time_that_another_writer_has_taken_is_left_to_it():
     """The other one has signed, and will request its instant in a moment."""
-    storage = new_table()
-    taken = storage.copy()
+    taken = new_table().copy()
     taken.put(f".hoodie/.heartbeat/{FIRST}", b"its own")
     assert commit(taken, FakeClock(NOW_MS)) == "20260101000000001"
     assert taken.read(f".hoodie/.heartbeat/{FIRST}") == b"its own"
@@ -187,8 +184,7 @@ def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(ref
             run.complete(None, frozenset(["p/counts"]))
 
     raised = outcome(write)
-    asked = [("begin", True), ("check_marked", True), ("check_held", True)]
-    assert exclusion.asked[:3] == asked
+    assert exclusion.asked[:3] == [("begin", True), ("check_marked", True), ("check_held", True)]
     is_there = [(Action.COMMIT, State.COMPLETED)]
     assert states(storage) == ([(Action.ROLLBACK, State.COMPLETED)] if refuses else is_there)
     assert isinstance(raised, ConflictError) == refuses

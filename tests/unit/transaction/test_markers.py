@@ -1,7 +1,5 @@
 """Markers of both kinds, ours and those of Hudi's timeline server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pyhudi.storage.schemes import open_storage

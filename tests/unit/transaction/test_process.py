@@ -1,7 +1,5 @@
 """Which processes are known to be gone."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

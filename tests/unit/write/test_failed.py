@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -69,8 +67,7 @@ def test_a_row_whose_path_is_no_date_has_failed():
 def test_rows_that_can_be_written_are_none():
     assert find_failed(_rows(("a", 1, 1, 1)), _generator("id"), _SCHEMA, ()) is None
     # Where only keys count, values do not.
-    rows = _rows(("a", None, 2**40, None))
-    assert find_failed(rows, _generator("id"), pa.schema([]), ()) is None
+    assert find_failed(_rows(("a", None, 2**40, None)), _generator("id"), pa.schema([]), ()) is None
 
 
 def test_a_field_of_a_struct_can_be_the_key():

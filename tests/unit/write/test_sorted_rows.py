@@ -1,7 +1,5 @@
 """Sorted rows are combined as they come by, whatever batches they come in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -46,9 +44,7 @@ def combined(rows: Sequence[Row], size: int) -> list[tuple[str, str, int, str]]:
     st.lists(st.tuples(st.sampled_from("pq"), st.sampled_from("abc"), st.integers(0, 3))),
     st.integers(1, 7),
 )
-def test_of_each_key_the_highest_and_of_these_the_last_to_arrive_stands(
-    rows: list[Row], size: int
-) -> None:
+def test_of_each_key_the_highest_and_of_these_the_last_to_arrive_stands(rows: list[Row], size: int):
     wanted: dict[tuple[str, str], tuple[int, str]] = {}
     for number, (path, key, ordering) in enumerate(rows):
         if ordering >= wanted.get((path, key), (0, ""))[0]:

@@ -1,7 +1,5 @@
 """Checksums of chunks."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """HFiles: of Hudi, and made by hand."""
 
-from __future__ import annotations
-
 import random
 import struct
 
@@ -34,8 +32,7 @@ def read(content: bytes) -> list[list[Entry]]:
 @CODECS
 @CHECKSUMS
 def test_entries_come_block_by_block(codec: int, checksum: int) -> None:
-    content = hfile([ENTRIES, OTHERS], codec=codec, checksum=checksum)
-    assert read(content) == [ENTRIES, OTHERS]
+    assert read(hfile([ENTRIES, OTHERS], codec=codec, checksum=checksum)) == [ENTRIES, OTHERS]
 
 
 def test_an_hfile_without_entries_has_none() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
@@ -24,10 +22,9 @@ from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import META_FIELDS, with_meta, with_meta_avro
+from tests.support.base_files import DATA, SMALL_BLOOM, rows_from
 
 UTC = dt.timezone.utc
-_SMALL_BLOOM = BloomParameters(num_entries=50, max_entries=100)
-_DATA = pa.schema([("id", pa.string()), ("n", pa.int64())])
 _POINT = pa.struct([("x", pa.float64()), ("at", pa.timestamp("us", "UTC"))])
 _EVERY_TYPE = pa.schema(
     [
@@ -52,21 +49,6 @@ _EVERY_TYPE = pa.schema(
         ("c_struct", pa.struct([("a", pa.int32()), ("p", _POINT), ("l", pa.list_(pa.string()))])),
     ]
 )
-
-
-def _rows(start: int, stop: int) -> pa.Table:
-    count = stop - start
-    return pa.table(
-        {
-            "_hoodie_commit_time": pa.array(["20260102030405678"] * count).dictionary_encode(),
-            "_hoodie_commit_seqno": [f"20260102030405678_0_{i}" for i in range(start, stop)],
-            "_hoodie_record_key": [f"k{i}" for i in range(start, stop)],
-            "_hoodie_partition_path": ["north"] * count,
-            "_hoodie_file_name": pa.array(["f.orc"] * count).dictionary_encode(),
-            "id": [f"k{i}" for i in range(start, stop)],
-            "n": range(start, stop),
-        }
-    )
 
 
 def _every_type(count: int) -> pa.Table:
@@ -105,8 +87,8 @@ def _row(i: int) -> dict[str, Any]:
 
 def _written(
     tables: Sequence[pa.Table | pa.RecordBatch],
-    schema: pa.Schema = _DATA,
-    bloom: BloomParameters | None = _SMALL_BLOOM,
+    schema: pa.Schema = DATA,
+    bloom: BloomParameters | None = SMALL_BLOOM,
     **options: Any,
 ) -> pa.Buffer:
     sink = pa.BufferOutputStream()
@@ -123,10 +105,9 @@ def _read(content: pa.Buffer, **choice: Any) -> pa.Table:
 
 @pytest.mark.parametrize("codec", ["zlib", "zstd", "snappy", "lz4", "none"])
 def test_rows_come_back_in_order_whatever_the_codec(codec: str) -> None:
-    content = _written([_rows(0, 60), _rows(60, 100)], codec=codec, row_group_rows=30)
-    reader = OrcReader(content)
-    assert reader.schema.equals(with_meta(_DATA))
-    assert _read(content).equals(_rows(0, 100).cast(with_meta(_DATA)))
+    content = _written([rows_from(0, 60), rows_from(60, 100)], codec=codec, row_group_rows=30)
+    assert OrcReader(content).schema.equals(with_meta(DATA))
+    assert _read(content).equals(rows_from(0, 100).cast(with_meta(DATA)))
 
 
 @pytest.mark.parametrize("row_group_rows", [100, 1_000])
@@ -134,8 +115,7 @@ def test_every_type_comes_back_as_it_was(row_group_rows: int) -> None:
     table = _every_type(500)
     parts = [table.slice(0, 130), table.slice(130, 1), table.slice(131)]
     content = _written(parts, _EVERY_TYPE, codec="none", row_group_rows=row_group_rows)
-    found = reconcile(_read(content), table.schema)
-    assert found.to_pylist() == table.to_pylist()
+    assert reconcile(_read(content), table.schema).to_pylist() == table.to_pylist()
 
 
 def test_what_pyarrow_reads_is_what_hudi_writes() -> None:
@@ -148,11 +128,11 @@ def test_what_pyarrow_reads_is_what_hudi_writes() -> None:
 
 
 def test_the_user_metadata_are_those_of_hudi() -> None:
-    content = _written([_rows(0, 40), _rows(40, 90)])
+    content = _written([rows_from(0, 40), rows_from(40, 90)])
     metadata = orc.ORCFile(pa.BufferReader(content)).metadata
-    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    builder = BloomBuilder(_SMALL_BLOOM)
-    builder.add(_rows(0, 90).column("_hoodie_record_key"))
+    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
+    builder = BloomBuilder(SMALL_BLOOM)
+    builder.add(rows_from(0, 90).column("_hoodie_record_key"))
     assert {key.decode(): value.decode() for key, value in metadata.items()} == {
         "hoodie_min_record_key": "k0",
         "hoodie_max_record_key": "k9",
@@ -165,15 +145,15 @@ def test_the_user_metadata_are_those_of_hudi() -> None:
 
 
 def test_kept_rows_pass_on_the_filter_of_the_previous_file() -> None:
-    previous = OrcReader(_written([_rows(0, 40)])).footer.bloom_filter()
+    previous = OrcReader(_written([rows_from(0, 40)])).footer.bloom_filter()
     sink = pa.BufferOutputStream()
-    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
+    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
     options = OrcWriteOptions()
     with BaseFileWriter(
-        sink, with_meta(_DATA), avro, options, _SMALL_BLOOM, previous_bloom=previous
+        sink, with_meta(DATA), avro, options, SMALL_BLOOM, previous_bloom=previous
     ) as writer:
-        writer.write(_rows(0, 10), is_kept=True)
-        writer.write(_rows(40, 45))
+        writer.write(rows_from(0, 10), is_kept=True)
+        writer.write(rows_from(40, 45))
     found = OrcReader(sink.getvalue()).footer.bloom_filter()
     assert found is not None
     assert found.contains(pa.array(["k39", "k44", "no"])).to_pylist() == [True, True, False]
@@ -182,7 +162,7 @@ def test_kept_rows_pass_on_the_filter_of_the_previous_file() -> None:
 def test_columns_stripes_and_batches_can_be_chosen() -> None:
     # Random bytes do not compress, so that every stripe is one.
     schema = pa.schema([("id", pa.string()), ("n", pa.int64()), ("b", pa.binary())])
-    noise = [_rows(i, i + 50).append_column("b", _noise(50)) for i in range(0, 200, 50)]
+    noise = [rows_from(i, i + 50).append_column("b", _noise(50)) for i in range(0, 200, 50)]
     content = _written(noise, schema, row_group_rows=50, codec="none")
     reader = OrcReader(content)
     assert reader.row_groups == 4
@@ -200,24 +180,24 @@ def _noise(count: int) -> pa.Array:
 def test_a_file_without_rows_has_its_schema_and_footer() -> None:
     reader = OrcReader(_written([]))
     assert list(reader.iter_tables()) == []
-    assert reader.schema.equals(with_meta(_DATA))
+    assert reader.schema.equals(with_meta(DATA))
     assert reader.footer.min_key is None
     assert reader.footer.bloom_text is not None
 
 
 def test_without_meta_columns_there_is_only_the_schema_in_the_footer() -> None:
     sink = pa.BufferOutputStream()
-    avro = arrow_to_avro(_DATA, "t")
-    with BaseFileWriter(sink, _DATA, avro, OrcWriteOptions(), None) as writer:
-        writer.write(_rows(0, 3).select(_DATA.names))
+    avro = arrow_to_avro(DATA, "t")
+    with BaseFileWriter(sink, DATA, avro, OrcWriteOptions(), None) as writer:
+        writer.write(rows_from(0, 3).select(DATA.names))
     assert OrcReader(sink.getvalue()).footer.orc_entries() == {"orc.avro.schema": dumps(avro)}
 
 
 def test_the_size_is_guessed_while_writing_and_known_at_the_end() -> None:
     sink = pa.BufferOutputStream()
-    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    writer = BaseFileWriter(sink, with_meta(_DATA), avro, OrcWriteOptions(), None)
-    writer.write(_rows(0, 20_000))
+    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
+    writer = BaseFileWriter(sink, with_meta(DATA), avro, OrcWriteOptions(), None)
+    writer.write(rows_from(0, 20_000))
     assert writer.held_bytes > 0
     writer.flush()
     assert writer.held_bytes == 0
@@ -232,11 +212,11 @@ def test_the_size_is_guessed_while_writing_and_known_at_the_end() -> None:
 def test_an_abandoned_file_is_no_orc_file(tmp_path: Path) -> None:
     path = tmp_path / "f.orc"
     sink = pa.OSFile(str(path), "wb")
-    avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    empty = _rows(0, 10).set_column(2, "_hoodie_record_key", pa.array([""] * 10))
-    writer = BaseFileWriter(sink, with_meta(_DATA), avro, OrcWriteOptions(), _SMALL_BLOOM)
+    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
+    empty = rows_from(0, 10).set_column(2, "_hoodie_record_key", pa.array([""] * 10))
+    writer = BaseFileWriter(sink, with_meta(DATA), avro, OrcWriteOptions(), SMALL_BLOOM)
     with pytest.raises(RecordKeyError), writer:  # noqa: PT012 - the context is what is tested
-        writer.write(_rows(0, 10))
+        writer.write(rows_from(0, 10))
         writer.write(empty)
     del writer
     with pytest.raises(CorruptTableError, match="is no ORC file"):
@@ -245,7 +225,7 @@ def test_an_abandoned_file_is_no_orc_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [0, 2, 15, 0.5, -1])
 def test_a_truncated_file_is_named(kept: float) -> None:
-    content = _written([_rows(0, 100)]).to_pybytes()
+    content = _written([rows_from(0, 100)]).to_pybytes()
     end = int(len(content) * kept) if isinstance(kept, float) else kept
     with pytest.raises(CorruptTableError, match=r"p/f\.orc is no ORC file"):
         OrcReader(pa.py_buffer(content[:end]), name="p/f.orc")
@@ -263,7 +243,7 @@ def test_damaged_rows_are_named() -> None:
 def test_an_instant_that_could_not_be_read_back_is_refused(year: int) -> None:
     schema = pa.schema([("id", pa.string()), ("at", pa.list_(pa.timestamp("us", "UTC")))])
     far = pa.array([[dt.datetime(year, 12, 31, tzinfo=UTC)]], schema.field("at").type)
-    rows = _rows(0, 1).drop_columns(["n"]).append_column("at", far)
+    rows = rows_from(0, 1).drop_columns(["n"]).append_column("at", far)
     with pytest.raises(SchemaError, match="column at has timestamps between"):
         _written([rows], schema)
 
@@ -274,7 +254,7 @@ def test_a_fraction_of_a_second_before_1970_is_refused() -> None:
     whole = dt.datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
     for fraction, fails in ((0, False), (1, True)):
         at = pa.array([whole.replace(microsecond=fraction)], schema.field("at").type)
-        rows = _rows(0, 1).drop_columns(["n"]).append_column("at", at)
+        rows = rows_from(0, 1).drop_columns(["n"]).append_column("at", at)
         if fails:
             with pytest.raises(SchemaError, match="column at has 1 timestamps before 1970"):
                 _written([rows], schema)
@@ -303,7 +283,7 @@ def test_timestamps_of_a_file_without_a_schema_of_hudi_are_instants() -> None:
 def test_instants_are_read_in_the_zone_of_their_writer() -> None:
     schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC"))])
     noon = dt.datetime(2026, 7, 1, 12, 0, 0, 5, UTC)
-    rows = _rows(0, 2).drop_columns(["n"]).append_column("at", pa.array([noon, None]))
+    rows = rows_from(0, 2).drop_columns(["n"]).append_column("at", pa.array([noon, None]))
     content = _written([rows], schema, codec="none").to_pybytes()
     assert content.count(b"GMT") == 1
     in_arizona = pa.py_buffer(content.replace(b"GMT", b"MST"))
@@ -312,4 +292,4 @@ def test_instants_are_read_in_the_zone_of_their_writer() -> None:
 
 def test_rows_of_other_columns_are_a_mistake_of_ours() -> None:
     with pytest.raises(InvariantError, match="were given to a base file"):
-        _written([_rows(0, 1).drop_columns(["n"])])
+        _written([rows_from(0, 1).drop_columns(["n"])])

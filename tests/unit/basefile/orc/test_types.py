@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 
 import pyarrow as pa
@@ -48,8 +46,7 @@ def test_a_slice_of_structs_is_stored_without_the_rest() -> None:
     kind = pa.struct([("a", pa.int64())])
     column = pa.chunked_array([pa.array([{"a": n} for n in range(10)], kind).slice(5)])
     (chunk,) = to_stored(column, "c").chunks
-    assert chunk.offset == 0
-    assert chunk.field(0).to_pylist() == [5, 6, 7, 8, 9]
+    assert (chunk.offset, chunk.field(0).to_pylist()) == (0, [5, 6, 7, 8, 9])
 
 
 def test_what_a_file_states_of_its_timestamps_holds() -> None:

@@ -1,7 +1,5 @@
 """The options of compaction."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.known import check_known
@@ -16,8 +14,7 @@ def test_without_options_it_is_as_hudi_has_it() -> None:
     found = CompactionConfig.from_options({})
     assert not found.is_inline
     assert (found.trigger, found.max_delta_commits) == (Trigger.NUM_COMMITS, 5)
-    assert found.strategies == (Strategy.LOG_SIZE,)
-    assert found.target_io == 512_000
+    assert (found.strategies, found.target_io) == ((Strategy.LOG_SIZE,), 512_000)
 
 
 def test_a_strategy_is_named_with_or_without_its_package() -> None:

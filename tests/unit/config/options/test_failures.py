@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.failures import ErrorPolicy, FailureConfig, check_error_path

@@ -1,7 +1,5 @@
 """Options of the indexes."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.index import IndexConfig, IndexType

@@ -1,7 +1,5 @@
 """What options and properties say of merging."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.merging import (
@@ -38,7 +36,7 @@ FIELD, MARKER = "hoodie.payload.delete.field", "hoodie.payload.delete.marker"
         (None, MergeMode.EVENT_TIME),
     ],
 )
-def test_a_payload_class_stands_for_a_law(payload: str | None, mode: MergeMode) -> None:
+def test_a_payload_class_stands_for_a_mode(payload: str | None, mode: MergeMode) -> None:
     assert merge_mode(payload, ["ts"]) is mode
     unordered = MergeMode.COMMIT_TIME if mode is MergeMode.EVENT_TIME else mode
     assert merge_mode(payload, []) is unordered
@@ -70,8 +68,7 @@ def test_a_merger_in_python_means_the_mode_custom() -> None:
 
 @pytest.mark.parametrize("payload", [PARTIAL_UPDATE_PAYLOAD, NON_DEFAULTS_PAYLOAD, DMS_PAYLOAD])
 def test_the_mode_custom_may_come_with_a_payload_class(payload: str) -> None:
-    config = MergeConfig.from_options({MODE: "custom", PAYLOAD: payload})
-    assert config.payload_class == payload
+    assert MergeConfig.from_options({MODE: "custom", PAYLOAD: payload}).payload_class == payload
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What becomes of a batch as a whole, from Hudi's own options."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.operations import BatchConfig, Operation, StoredKeys
@@ -98,8 +96,7 @@ def test_an_operation_says_what_it_needs(
     operation: str, options: dict[str, str], needs_lookup: bool, is_streamed: bool, fills: bool
 ) -> None:
     found = config(operation, **options)
-    assert found.needs_lookup == needs_lookup
-    assert found.is_streamed == is_streamed
+    assert (found.needs_lookup, found.is_streamed) == (needs_lookup, is_streamed)
     assert found.fills_small_files == fills
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from typing import Any
@@ -102,11 +100,7 @@ TEXTS: list[tuple[dict[str, str], pa.Array, list[str]]] = [
         ["2024-01-05 23 +0530", "2024-07-05 01 -0800"],
     ),
     (
-        {
-            "read": "yyyy-MM-dd'T'HH:mm:ssZ",
-            "spell": "yyyy-MM-dd HH Z",
-            "read_zone": "Europe/Paris",
-        },
+        {"read": "yyyy-MM-dd'T'HH:mm:ssZ", "spell": "yyyy-MM-dd HH Z", "read_zone": "Europe/Paris"},
         OFFSETS,
         ["2024-01-05 19 +0100", "2024-07-05 11 +0200"],
     ),
@@ -116,11 +110,7 @@ TEXTS: list[tuple[dict[str, str], pa.Array, list[str]]] = [
         ["20240105 00", "20240105 10", "20240105 00"],
     ),
     (
-        {
-            "read": "yyyy-MM-dd|dd/MM/yyyy HH:mm:ss|yyyyMMdd",
-            "regex": r"\|",
-            "spell": "yyyyMMdd HH",
-        },
+        {"read": "yyyy-MM-dd|dd/MM/yyyy HH:mm:ss|yyyyMMdd", "regex": r"\|", "spell": "yyyyMMdd HH"},
         MANY,
         ["20240105 00", "20240105 10", "20240105 00"],
     ),
@@ -227,8 +217,7 @@ def test_rows_that_are_no_date_are_told_apart() -> None:
     for rows in (column, column.dictionary_encode(), column.cast(pa.large_string())):
         assert spelled.unread(rows).to_pylist() == [False, True, False, True, True]
     assert spelled.unread(column.slice(0, 0)).to_pylist() == []
-    numbers = path(type="UNIX_TIMESTAMP", spell="yyyy")
-    assert numbers.unread(SECONDS).to_pylist() == [False] * 5
+    assert path(type="UNIX_TIMESTAMP", spell="yyyy").unread(SECONDS).to_pylist() == [False] * 5
 
 
 def test_a_time_that_the_clocks_left_out_is_refused() -> None:

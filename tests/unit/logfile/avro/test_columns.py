@@ -1,7 +1,5 @@
 """Records decoded by columns are those decoded one by one."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -55,8 +53,7 @@ class Chance:
             inner = self.fields(self.random.randint(1, 3), depth + 1)
             logical.append({"type": "record", "name": next(self.names), "fields": inner})
         kind = self.random.choice([*plain, *logical])
-        unions = [kind, ["null", kind], [kind, "null"]]
-        return self.random.choice(unions)
+        return self.random.choice([kind, ["null", kind], [kind, "null"]])
 
     def value(self, kind: Any) -> Any:
         if isinstance(kind, list):

@@ -1,7 +1,5 @@
 """Records encoded by columns are those that fastavro encodes one by one."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import random

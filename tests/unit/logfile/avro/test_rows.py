@@ -1,7 +1,5 @@
 """Records of Avro blocks as columns."""
 
-from __future__ import annotations
-
 import io
 import json
 

@@ -1,7 +1,5 @@
 """Logical types over the plain values of Avro."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Context, Decimal
 
@@ -71,8 +69,7 @@ def test_no_decimals_are_no_decimals() -> None:
 
 def test_part_of_an_array_is_converted_alone() -> None:
     plain = pa.array([b"\x01", b"\x02", b"\x03"]).slice(1, 2)
-    found = with_logical_type(plain, pa.decimal128(5, 0))
-    assert found.to_pylist() == [Decimal(2), Decimal(3)]
+    assert with_logical_type(plain, pa.decimal128(5, 0)).to_pylist() == [Decimal(2), Decimal(3)]
 
 
 def test_a_decimal_of_too_many_bytes_is_refused() -> None:

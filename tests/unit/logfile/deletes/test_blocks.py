@@ -1,7 +1,5 @@
 """Delete records, both ways."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 
@@ -108,8 +106,7 @@ def test_a_value_of_each_kind_comes_back_among_several(kind: OrderingKind) -> No
     made = array_deletes(
         ("a", [(kind, value), (OrderingKind.LONG, 1)]), ("b", [None, (OrderingKind.LONG, 2)])
     )
-    found = decode(encode_deletes(made))
-    first, second = found.several
+    first, second = decode(encode_deletes(made)).several
     assert first.kinds.tolist() == [kind, OrderingKind.NONE]
     assert first.values[kind].to_pylist() == [value, None]
     assert second.values[OrderingKind.LONG].to_pylist() == [1, 2]

@@ -1,7 +1,5 @@
 """Delete records as writers make them."""
 
-from __future__ import annotations
-
 import datetime
 
 import pyarrow as pa
@@ -29,8 +27,7 @@ def written(deletes):
 def test_deletes_without_ordering_columns_have_the_integer_0() -> None:
     for made in (unconditional_deletes(KEYS, "p"), ordered_deletes(KEYS, "p", [])):
         found = written(made)
-        assert found.keys == KEYS
-        assert found.partitions.to_pylist() == ["p", "p"]
+        assert (found.keys, found.partitions.to_pylist()) == (KEYS, ["p", "p"])
         assert found.orderings[OrderingKind.INT].to_pylist() == [0, 0]
 
 
@@ -46,8 +43,7 @@ def test_deletes_without_ordering_columns_have_the_integer_0() -> None:
 )
 def test_the_value_of_one_ordering_column_is_kept(column: pa.DataType, values: list) -> None:
     given = pa.array(values, column)
-    found = written(ordered_deletes(KEYS, "p", [given]))
-    assert ordering_values(found, [column]) == (given,)
+    assert ordering_values(written(ordered_deletes(KEYS, "p", [given])), [column]) == (given,)
 
 
 def test_values_of_several_ordering_columns_are_kept_together() -> None:

@@ -1,7 +1,5 @@
 """Ordering values of deletes, for one column and for several."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np
@@ -35,8 +33,7 @@ def test_several_values_are_compared_column_by_column() -> None:
         ("a", [(OrderingKind.LONG, 5), (OrderingKind.STRING, "x")]),
         ("b", [(OrderingKind.LONG, 6), (OrderingKind.STRING, "y")]),
     )
-    found = ordering_values(made, [pa.int64(), pa.string()])
-    assert values_of(found) == [[5, 6], ["x", "y"]]
+    assert values_of(ordering_values(made, [pa.int64(), pa.string()])) == [[5, 6], ["x", "y"]]
 
 
 def test_the_integer_0_among_several_is_a_value() -> None:
@@ -62,8 +59,7 @@ def test_deletes_without_a_value_for_each_column_are_not_compared(given: list) -
 @pytest.mark.parametrize("columns", [1, 3])
 def test_arrays_for_another_number_of_columns_are_not_compared(columns: int) -> None:
     made = array_deletes(("a", [(OrderingKind.LONG, 5), (OrderingKind.LONG, 6)]))
-    found = ordering_values(made, [pa.int64()] * columns)
-    assert values_of(found) == [[None]] * columns
+    assert values_of(ordering_values(made, [pa.int64()] * columns)) == [[None]] * columns
 
 
 def test_single_values_are_not_compared_with_several_columns() -> None:

@@ -1,7 +1,5 @@
 """Rows that wait on disk, apart by their keys."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -22,13 +20,11 @@ def test_rows_of_a_key_are_together_and_in_their_order(tmp_path: Path) -> None:
         spill.add(table.slice(start, 900))
     parts = list(spill.parts())
     spill.close()
-    seen = [set(part.column("key").to_pylist()) for part in parts]
-    assert sum(map(len, seen)) == len(set(keys))
+    assert sum(map(len, [set(part.column("key").to_pylist()) for part in parts])) == len(set(keys))
     for part in parts:
         inner = part.column("at").to_pylist()
         assert inner == sorted(inner)
-    again = pa.concat_tables(parts).sort_by("at")
-    assert again == table
+    assert pa.concat_tables(parts).sort_by("at") == table
 
 
 def test_keys_are_spread_evenly(tmp_path: Path) -> None:

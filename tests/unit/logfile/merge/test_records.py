@@ -1,7 +1,5 @@
 """The log side of a slice: one record a key, by each rule."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from decimal import Decimal
@@ -60,8 +58,7 @@ def texts(found: LogRecords) -> dict[str, str]:
 
 def test_nothing_comes_to_nothing() -> None:
     found = merged(EVENT_TIME)
-    assert len(found) == 0
-    assert found.rows.schema == SCHEMA
+    assert (len(found), found.rows.schema) == (0, SCHEMA)
 
 
 def test_rows_without_a_key_are_told() -> None:
@@ -134,13 +131,7 @@ def test_deletes_with_several_ordering_values_are_weighed() -> None:
         *((key, list(zip(kinds, values, strict=True))) for key, values in given.items())
     )
     found = texts(merged(rule, rows, weighed, finals("e"), schema=schema))
-    assert found == {
-        "a": "5 m",
-        "b": "5 m",
-        "c": "gone False",
-        "d": "gone False",
-        "e": "gone True",
-    }
+    assert found == {"a": "5 m", "b": "5 m", "c": "gone False", "d": "gone False", "e": "gone True"}
 
 
 def test_deletes_without_a_key_are_told() -> None:
@@ -204,9 +195,7 @@ def random_parts(chance: random.Random, rule: MergeRule) -> list[pa.Table | Dele
 
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL], ids=lambda r: r.mode.name)
 @pytest.mark.parametrize("seed", range(20))
-def test_records_that_are_merged_as_they_come_are_the_same(
-    rule: MergeRule, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_that_are_merged_as_they_come_are_the_same(rule: MergeRule, seed: int, monkeypatch):
     chance = random.Random(seed)
     parts = random_parts(chance, rule)
     at_once = texts(merged(rule, *parts))

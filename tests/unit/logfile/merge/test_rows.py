@@ -1,7 +1,5 @@
 """Stored rows beside log records."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -117,5 +115,4 @@ def test_a_merger_in_python_is_asked_about_stored_rows() -> None:
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL])
 def test_a_slice_without_stored_rows_has_its_log_rows(rule: MergeRule) -> None:
     records = merge_log_records([table(("a", 1, "2"))], SCHEMA, keys_of, rule)
-    found = merged_rows([], records, rule)
-    assert found.to_pylist() == [{"key": "a", "ts": 1, "name": "2"}]
+    assert merged_rows([], records, rule).to_pylist() == [{"key": "a", "ts": 1, "name": "2"}]

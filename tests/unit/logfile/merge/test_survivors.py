@@ -1,7 +1,5 @@
 """Which record of a key stands."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 
@@ -60,31 +58,27 @@ def test_without_ordering_the_last_record_of_each_key_stands() -> None:
     assert survivors(records, is_ordered=False) == [2, 3]
 
 
-def test_the_highest_ordering_value_stands_of_equal_ones_the_last() -> None:
-    assert survivors([Record(0, 2), Record(0, 3), Record(0, 1)]) == [1]
-    assert survivors([Record(0, 3), Record(0, 3), Record(0, 1)]) == [1]
+GONE = Record(0, None, "final")
 
 
-def test_a_delete_with_an_ordering_value_is_weighed() -> None:
-    assert survivors([Record(0, 2), Record(0, 1, "delete")]) == [0]
-    assert survivors([Record(0, 2), Record(0, 2, "delete")]) == [1]
-    assert survivors([Record(0, 5, "delete"), Record(0, 4)]) == [0]
-
-
-def test_a_final_delete_ends_what_came_before_and_nothing_after() -> None:
-    assert survivors([Record(0, 9), Record(0, None, "final")]) == [1]
-    assert survivors([Record(0, 9), Record(0, None, "final"), Record(0, 1)]) == [2]
-
-
-def test_a_delete_directly_behind_a_final_one_changes_nothing() -> None:
-    records = [Record(0, None, "final"), Record(0, 9, "delete"), Record(0, 1)]
-    assert survivors(records) == [2]
-    assert survivors(records[:2]) == [0]
-
-
-def test_a_row_without_ordering_value_is_the_oldest() -> None:
-    assert survivors([Record(0, 1), Record(0, None)]) == [0]
-    assert survivors([Record(0, None), Record(0, 1)]) == [1]
+@pytest.mark.parametrize(
+    ("records", "stands"),
+    [
+        pytest.param([Record(0, 2), Record(0, 3), Record(0, 1)], 1, id="highest_ordering_value"),
+        pytest.param([Record(0, 3), Record(0, 3), Record(0, 1)], 1, id="of_equal_ones_the_last"),
+        pytest.param([Record(0, 2), Record(0, 1, "delete")], 0, id="delete_is_weighed_and_older"),
+        pytest.param([Record(0, 2), Record(0, 2, "delete")], 1, id="delete_is_weighed_and_equal"),
+        pytest.param([Record(0, 5, "delete"), Record(0, 4)], 0, id="row_is_older_than_a_delete"),
+        pytest.param([Record(0, 9), GONE], 1, id="final_delete_ends_what_came_before"),
+        pytest.param([Record(0, 9), GONE, Record(0, 1)], 2, id="final_delete_ends_nothing_after"),
+        pytest.param([GONE, Record(0, 9, "delete"), Record(0, 1)], 2, id="row_after_two_deletes"),
+        pytest.param([GONE, Record(0, 9, "delete")], 0, id="delete_after_a_final_one"),
+        pytest.param([Record(0, 1), Record(0, None)], 0, id="row_without_value_is_the_oldest"),
+        pytest.param([Record(0, None), Record(0, 1)], 1, id="row_without_value_came_before"),
+    ],
+)
+def test_one_record_of_a_key_stands(records: list[Record], stands: int) -> None:
+    assert survivors(records) == [stands]
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -40,8 +38,7 @@ def _keyed(
 
 def test_other_rows_of_a_batch_are_keyed_when_failures_are_reported():
     keys, failed = _keyed(REPORT, [("a", 1), (None, 1), ("b", 2**40)], [("c", 1)])
-    assert keys == [["a"], ["c"]]
-    assert failed.report.count == 2
+    assert (keys, failed.report.count) == ([["a"], ["c"]], 2)
     assert [each.num_rows for each in failed.take()] == [2]
     assert list(failed.take()) == []
 
@@ -50,8 +47,7 @@ def test_nothing_more_is_keyed_once_a_failure_is_fatal_but_all_are_counted():
     keys, failed = _keyed(FailureConfig(), [("a", 1)], [(None, 1)], [("b", 2**40), ("c", 1)])
     assert keys == [["a"]]
     assert failed.is_fatal
-    assert failed.report.count == 2
-    assert list(failed.take()) == []
+    assert (failed.report.count, list(failed.take())) == (2, [])
 
 
 def test_a_batch_that_no_row_is_to_blame_for_fails_as_it_is():
@@ -98,8 +94,7 @@ def test_failed_records_are_counted_in_the_first_file_of_a_commit():
     stats = [WriteStat(file_id="b", path="p/b"), WriteStat(file_id="a", path="p/a")]
     failures = Failures(report=FailureReport.of(_records(("k1", "too wide"))), path="/elsewhere")
     errors = {stat.file_id: stat.total_write_errors for stat in failures.on(stats)}
-    assert errors == {"a": 1, "b": 0}
-    assert failures.on([]) == ()
+    assert (errors, failures.on([])) == ({"a": 1, "b": 0}, ())
     assert failures.summary()["examples"] == [{"key": "k1", "cause": "too wide"}]
     assert Failures().on(stats) == tuple(stats)
     assert Failures().summary() == {}

@@ -1,7 +1,5 @@
 """Parquet files that tasks read themselves: which, cut how, and what is written of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -61,9 +59,7 @@ def test_files_are_found_by_folder_glob_and_list_and_hidden_ones_are_not(tmp_pat
         pytest.param("x.parquet", pa.table({"a": [1]}, metadata=JULIAN), id="an old calendar"),
     ],
 )
-def test_files_that_spark_reads_otherwise_are_left_to_it(
-    tmp_path: Path, name: str, rows: pa.Table
-) -> None:
+def test_files_that_spark_reads_otherwise_are_left_to_it(tmp_path: Path, name: str, rows: pa.Table):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     is_other = rows.column_names == ["b"]
     pq.write_table(rows, tmp_path / name)
@@ -91,15 +87,12 @@ def test_a_bulk_insert_of_files_makes_few_of_its_own(tmp_path: Path) -> None:
         large = spread.in_large_tasks(most_bytes)
         assert least <= len(large.tasks) <= least + 2
         assert [split for task in large.tasks for split in task] == [s for (s,) in spread.tasks]
-    done = written(spread, tmp_path / "table", "bulk_insert")
-    assert done.files["created"] <= 3 * cores
+    assert written(spread, tmp_path / "table", "bulk_insert").files["created"] <= 3 * cores
     assert len(rows_of(tmp_path / "table")) == 4000
 
 
 @pytest.mark.parametrize("file_format", ["PARQUET", "ORC"])
-def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(
-    tmp_path: Path, file_format: str
-) -> None:
+def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(tmp_path: Path, file_format: str):
     tables = []
     for number, colors in enumerate((["red", None, "blue"], ["green", "red", "\U0001d11e"])):
         names = [f"id{row}" for row in range(number * 2000, number * 2000 + 2000)]

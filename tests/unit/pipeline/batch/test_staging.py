@@ -1,7 +1,5 @@
 """What of the source is keyed as it comes."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from pyhudi.keys.generators import KeyGenerator

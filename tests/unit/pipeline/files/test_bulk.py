@@ -1,7 +1,5 @@
 """Files of rows that go into new files as they come."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyhudi

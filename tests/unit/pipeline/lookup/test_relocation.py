@@ -1,7 +1,5 @@
 """Keys that come with several partitions, and rows on their way to the task that relocates them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What each index does with records that moved, and where the BUCKET index puts them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -52,10 +50,7 @@ def places(table: Path) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"])
-def test_a_global_index_moves_records_to_the_partition_of_their_newest_row(
-    name: str, tmp_path: Path
-) -> None:
-    table = tmp_path / "t"
+def test_a_global_index_moves_records_to_the_partition_of_their_newest_row(name: str, table: Path):
     write(table, FIRST, "insert", index(name))
     write(table, BATCH, "upsert", index(name))
     assert rows_of(table) == MOVED
@@ -68,9 +63,7 @@ def test_a_global_index_moves_records_to_the_partition_of_their_newest_row(
 
 @pytest.mark.parametrize("name", ["SIMPLE", "GLOBAL_SIMPLE"])
 def test_positions_that_are_too_many_for_the_driver_stay_with_the_rows(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows move, meet, are updated and inserted as they are with positions at hand."""
     tables = tmp_path / "few" / "t", tmp_path / "many" / "t"
@@ -84,8 +77,7 @@ def test_positions_that_are_too_many_for_the_driver_stay_with_the_rows(
     assert (few == MOVED) == (name == "GLOBAL_SIMPLE")
 
 
-def test_records_stay_where_they_are_when_they_are_not_to_move(tmp_path: Path) -> None:
-    table = tmp_path / "t"
+def test_records_stay_where_they_are_when_they_are_not_to_move(table: Path) -> None:
     stay = index("GLOBAL_SIMPLE", **{"hoodie.simple.index.update.partition.path": "false"})
     write(table, FIRST, "insert", stay)
     write(table, BATCH, "upsert", stay)
@@ -96,10 +88,7 @@ def test_records_stay_where_they_are_when_they_are_not_to_move(tmp_path: Path) -
     )
 
 
-def test_an_index_by_partition_takes_equal_keys_of_two_partitions_for_two_records(
-    tmp_path: Path,
-) -> None:
-    table = tmp_path / "t"
+def test_an_index_by_partition_takes_equal_keys_of_two_partitions_for_two_records(table: Path):
     write(table, FIRST, "insert", index("BLOOM"))
     write(table, BATCH, "upsert", index("BLOOM"))
     written = {row[:2] for row in tuples(BATCH)}
@@ -107,16 +96,14 @@ def test_an_index_by_partition_takes_equal_keys_of_two_partitions_for_two_record
     assert rows_of(table) == sorted([*tuples(BATCH), *kept])
 
 
-def test_a_global_insert_combines_and_drops_across_partitions(tmp_path: Path) -> None:
-    table = tmp_path / "t"
+def test_a_global_insert_combines_and_drops_across_partitions(table: Path) -> None:
     write(table, FIRST, "insert", index("GLOBAL_SIMPLE"))
     drops = {"hoodie.datasource.write.insert.drop.duplicates": "true"}
     write(table, BATCH, "insert", index("GLOBAL_SIMPLE", **drops))
     assert rows_of(table) == sorted([*tuples(FIRST), ("n1", "p3", 2, "last")])
 
 
-def test_a_bucket_index_puts_each_key_into_the_file_group_of_its_hash(tmp_path: Path) -> None:
-    table = tmp_path / "t"
+def test_a_bucket_index_puts_each_key_into_the_file_group_of_its_hash(table: Path) -> None:
     write(table, many(range(40), 1, "a", parts=2), "insert", bucketed())
     write(table, many(range(30, 60), 2, "b", parts=2), "upsert", bucketed())
     write(table, many(range(60, 70), 2, "c", parts=2), "bulk_insert", bucketed())
@@ -125,8 +112,7 @@ def test_a_bucket_index_puts_each_key_into_the_file_group_of_its_hash(tmp_path: 
     found = pyhudi.read_table(table).select(["_hoodie_record_key", "_hoodie_file_name"])
     buckets = BucketHash(num_buckets=4, fields=("id",)).buckets_of(found.column(0))
     assert [hash_bucket_of(name.as_py()) for name in found.column(1)] == buckets.tolist()
-    files = pyhudi.open_table(str(table)).latest_base_files()
-    assert len(files) <= 8
+    assert len(pyhudi.open_table(str(table)).latest_base_files()) <= 8
     expected = [
         row
         for rows in (
@@ -161,9 +147,7 @@ def test_a_table_with_other_buckets_is_refused_and_left_alone(tmp_path: Path) ->
     assert not list((table / ".hoodie").glob("*.rollback"))
 
 
-def test_soft_deletes_find_records_in_other_partitions(tmp_path: Path) -> None:
-    table = tmp_path / "t"
-
+def test_soft_deletes_find_records_in_other_partitions(table: Path) -> None:
     write(table, marked(FIRST, *[False] * 9), "insert", index("GLOBAL_SIMPLE"))
     batch = orders(("k0000", "p1", 9, ""), ("k0001", "p2", 1, ""), ("k0002", "p0", 9, "moved"))
     write(table, marked(batch, True, True, False), "upsert", index("GLOBAL_SIMPLE"))

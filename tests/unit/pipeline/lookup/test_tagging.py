@@ -1,7 +1,5 @@
 """Which task looks for which keys in which files."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.filegroup.slices import BaseFile
@@ -37,9 +35,7 @@ def pairs(*, is_global: bool) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("is_global", [False, True])
-def test_every_piece_is_looked_for_once_in_every_file_that_may_have_its_keys(
-    is_global: bool,
-) -> None:
+def test_every_piece_is_looked_for_once_in_every_file_that_may_have_its_keys(is_global: bool):
     wanted = [
         (piece.piece_id, number)
         for piece in PIECES
@@ -61,6 +57,5 @@ def test_rows_of_keys_that_only_meet_in_a_group_are_no_updates() -> None:
     counts = (MatchCount(piece=piece, file=file, count_rows=rows) for piece, file, rows in found)
     matches = KeyMatches(counts=tuple(counts), at_hand={}, held=())
     tagged = TaggedBatch(files=tuple(FILES), matches=matches, groups=frozenset({9}))
-    assert tagged.updates() == {0: 4, 1: 5}
-    assert tagged.matched_rows() == {0: 6, 1: 8}
+    assert (tagged.updates(), tagged.matched_rows()) == ({0: 4, 1: 5}, {0: 6, 1: 8})
     assert tagged.matched_files() == {0: 2, 1: 2}

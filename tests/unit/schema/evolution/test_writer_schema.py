@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -192,8 +190,7 @@ def test_schema_is_the_tables_then_the_batchs_each_column_in_the_wider_type(tabl
     for name in [*kept, *(n for n in given_columns if n not in known)]:
         types = {columns[name] for columns in (known, given_columns) if name in columns}
         expected.append((name, max(types, key=_SCALARS.index)))
-    found = check_compatible(_schema(*table), _schema(*batch), missing=missing)
-    assert found == _schema(*expected)
+    assert check_compatible(_schema(*table), _schema(*batch), missing=missing) == _schema(*expected)
 
 
 def _plain(value: object, before: pa.DataType, after: pa.DataType) -> object:

@@ -1,7 +1,5 @@
 """What a write leaves in the log of a file group."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pyarrow as pa
@@ -164,8 +162,7 @@ def test_deletes_keep_their_ordering_values_where_the_rule_compares_them(by_time
     source = pa.BufferReader(storage.files[stat.path or ""])
     (block,) = iter_blocks(source, "log")
     deletes = read_deletes(block, source)
-    assert deletes.keys.to_pylist() == ["a", "b"]
-    assert deletes.partitions.to_pylist() == ["p", "p"]
+    assert (deletes.keys.to_pylist(), deletes.partitions.to_pylist()) == (["a", "b"], ["p", "p"])
     (values,) = deletes.orderings.values()
     assert values.to_pylist() == ([7, 8] if by_time else [0, 0])
 

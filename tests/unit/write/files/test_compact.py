@@ -1,7 +1,5 @@
 """Slices become base files: the rows, meta columns and statistics of Hudi's own compaction."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -68,9 +66,7 @@ def _is_at_or_after(path: str, instant: str) -> bool:
 
 @pytest.mark.parametrize("batch_rows", [3, 131_072])
 @pytest.mark.parametrize("name", ["v6_mor_compacted", "v6_mor_event_time", "v6_mor_commit_time"])
-def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it(
-    name: str, batch_rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it(name: str, batch_rows: int, monkeypatch):
     monkeypatch.setattr(compact, "BATCH_ROWS", batch_rows)
     storage, instant, done = before_compaction(name)
     execute(storage, clock(), instant)

@@ -1,7 +1,5 @@
 """New file groups: how many files, how large, and what is in them."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pyarrow as pa
@@ -35,9 +33,7 @@ def parquet_files(storage: MemoryStorage) -> list[str]:
     return sorted(path for path in storage.files if path.endswith(".parquet"))
 
 
-def test_a_file_that_has_reached_its_size_is_followed_by_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_file_that_has_reached_its_size_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "SLICE_ROWS", 500)
     storage = MemoryStorage()
     job = job_on(
@@ -54,8 +50,7 @@ def test_a_file_that_has_reached_its_size_is_followed_by_the_next(
     assert [key for stat in stats for key in keys_in(storage, stat.path)] == [
         f"k{n:05d}" for n in range(30_000)
     ]
-    sizes = [stat.file_size_bytes for stat in stats]
-    assert all(35_000 < size < 60_000 for size in sizes[:-1])
+    assert all(35_000 < size < 60_000 for size in [stat.file_size_bytes for stat in stats][:-1])
     assert sum(stat.num_inserts for stat in stats) == 30_000
     assert parquet_files(storage) == sorted(stat.path or "" for stat in stats)
 
@@ -220,5 +215,4 @@ def test_a_writer_left_without_a_row_has_no_file():
         job_on(storage, INSTANT), task(), partition="p", file_id_prefix="f"
     ) as writer:
         writer.write(numbered(range(0)))
-    assert writer.stats == []
-    assert storage.files == {}
+    assert (writer.stats, storage.files) == ([], {})

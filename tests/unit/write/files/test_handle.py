@@ -1,7 +1,5 @@
 """The meta columns of files: filled, filled with generated keys, or empty."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 

@@ -1,7 +1,5 @@
 """The log blocks of slices become one: the blocks, rows and statistics of Hudi's log compaction."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -39,14 +37,7 @@ from tests.support.in_process import run_pending, writer_on
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
 from tests.support.mor_history import History
-from tests.support.mor_table import (
-    COMMIT_TIME,
-    EVENT_TIME,
-    SCHEMA,
-    MorTable,
-    moment,
-    records,
-)
+from tests.support.mor_table import COMMIT_TIME, EVENT_TIME, SCHEMA, MorTable, moment, records
 from tests.unit.read.test_rows import rows_of as rows_in
 
 LOGGED = (
@@ -169,8 +160,7 @@ def test_deletes_keep_the_ordering_values_that_they_came_with(tmp_path: Path) ->
     early = ordered_delete("2", ("k1", OrderingKind.LONG, 5), ("k2", OrderingKind.INT, 0))
     storage = made(tmp_path, early, row_block("3", ("k3", 1, "new")))
     assert len(read_texts(storage)) == 2, "the delete of k1 is older than what is stored"
-    found = compacted_logs(storage)
-    rows, gone = blocks_of(storage, found)
+    rows, gone = blocks_of(storage, compacted_logs(storage))
     assert (rows[1].kind, gone[1].kind) == (BlockKind.AVRO, BlockKind.DELETE)
     kept = read_deletes(gone[1], gone[2])
     kinds = dict(zip(kept.keys.to_pylist(), kept.kinds.tolist(), strict=True))
@@ -210,14 +200,11 @@ def test_blocks_that_were_rolled_back_are_left_out(tmp_path: Path) -> None:
         rollback_block(moment("4"), moment("3")),
         row_block("5", ("k2", 40, "z")),
     )
-    found = compacted_logs(storage)
-    ((_, block, _),) = blocks_of(storage, found)
+    ((_, block, _),) = blocks_of(storage, compacted_logs(storage))
     assert block.header[HeaderKey.COMPACTED_BLOCK_TIMES] == f"{moment('5')},{moment('2')}"
 
 
-def test_records_past_their_memory_are_log_compacted_from_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_past_their_memory_are_log_compacted_from_disk(tmp_path: Path, monkeypatch) -> None:
     blocks = [row_block(str(n), *((f"k{m}", n, "v" * n) for m in range(40))) for n in range(2, 6)]
     whole, spilled = made(tmp_path / "a", *blocks), made(tmp_path / "b", *blocks)
     instant = compacted_logs(whole)
@@ -232,9 +219,7 @@ def test_records_past_their_memory_are_log_compacted_from_disk(
 
 @pytest.mark.parametrize("payload", [COMMIT_TIME, EVENT_TIME, PARTIAL_UPDATE_PAYLOAD])
 @pytest.mark.parametrize("seed", range(6))
-def test_any_history_reads_the_same_after_log_compactions(
-    payload: str, seed: int, tmp_path: Path
-) -> None:
+def test_any_history_reads_the_same_after_log_compactions(payload: str, seed: int, tmp_path: Path):
     """Writes, some of which fail, and log compactions in between; then a compaction."""
     history = History(random.Random(seed), payload, tmp_path / "t")
     storage = open_storage(str(tmp_path / "t"))

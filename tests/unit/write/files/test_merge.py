@@ -1,7 +1,5 @@
 """The next version of a file, held against a plain statement of what it must hold."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -235,8 +233,7 @@ def test_rows_that_leave_are_counted_as_deleted():
     job = job_on(storage, NEW_INSTANT, **settings_of())
     moved_keys = pa.array(["a", "c", "elsewhere"])
     stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), moved_keys)
-    found = {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")}
-    assert found == {"b": "new"}
+    assert {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")} == {"b": "new"}
     assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)
 
 

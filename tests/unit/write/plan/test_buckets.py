@@ -1,10 +1,9 @@
 """Where every row of a batch goes, whatever the batch and the table are like."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,8 +37,10 @@ def plan_of(
     updates: dict[tuple[str, str], int],
     files: Sequence[BaseFile],
     sizing: FileSizing = SIZING,
+    new_numbers: Iterator[int] | None = None,
+    **more: Any,
 ) -> BucketPlan:
-    numbers = count()
+    numbers = new_numbers or count()
     by_partition: dict[str, list[BaseFile]] = {}
     for file in files:
         by_partition.setdefault(file.partition, []).append(file)
@@ -49,6 +50,7 @@ def plan_of(
         sizing=sizing,
         record_size_bytes=RECORD_BYTES,
         new_file_id=lambda: f"new{next(numbers)}-0",
+        **more,
     )
 
 
@@ -60,8 +62,7 @@ def test_updates_stay_and_inserts_fill_the_smallest_file_first():
     files = [base("big", 9_000), base("mid", 7_000), base("tiny", 4_000)]
     plan = plan_of({"p": 1000}, {("p", "mid"): 3, ("p", "big"): 2}, files)
     assert shape(plan) == [("big", 2, 0), ("mid", 3, 300), ("tiny", 0, 600), ("new0-0", 0, 100)]
-    assert plan.by_file["p", "mid"] == 1
-    assert plan.shares["p"].buckets.tolist() == [2, 1, 3]
+    assert (plan.by_file["p", "mid"], plan.shares["p"].buckets.tolist()) == (1, [2, 1, 3])
 
 
 def test_files_of_equal_size_are_filled_in_the_order_of_their_ids():
@@ -71,8 +72,7 @@ def test_files_of_equal_size_are_filled_in_the_order_of_their_ids():
 
 def test_a_limit_of_zero_leaves_every_file_alone():
     sizing = FileSizing(max_file_size=10_000, small_file_limit=0)
-    plan = plan_of({"p": 5}, {}, [base("a", 10)], sizing)
-    assert shape(plan) == [("new0-0", 0, 5)]
+    assert shape(plan_of({"p": 5}, {}, [base("a", 10)], sizing)) == [("new0-0", 0, 5)]
 
 
 def test_a_file_of_just_the_limit_is_not_small():
@@ -83,8 +83,7 @@ def test_a_file_of_just_the_limit_is_not_small():
 
 def test_a_small_file_without_room_gets_nothing():
     sizing = FileSizing(max_file_size=10_000, small_file_limit=20_000)
-    plan = plan_of({"p": 5}, {}, [base("a", 9_995)], sizing)
-    assert shape(plan) == [("new0-0", 0, 5)]
+    assert shape(plan_of({"p": 5}, {}, [base("a", 9_995)], sizing)) == [("new0-0", 0, 5)]
 
 
 def test_new_file_groups_get_equal_shares_of_what_fits():
@@ -160,8 +159,7 @@ def test_every_row_has_a_place_that_has_room(files, inserts, data):
 def test_the_same_input_gives_the_same_plan(files, inserts):
     bases = [base(f"f{number}", size, partition) for partition, number, size in files]
     first, second = plan_of(inserts, {}, bases), plan_of(inserts, {}, bases[::-1])
-    assert first.buckets == second.buckets
-    assert first.by_file == second.by_file
+    assert (first.buckets, first.by_file) == (second.buckets, second.by_file)
     for partition, shares in first.shares.items():
         assert np.array_equal(shares.buckets, second.shares[partition].buckets)
         assert np.array_equal(shares.upper, second.shares[partition].upper)
@@ -191,16 +189,11 @@ def test_thirty_small_batches_make_no_heap_of_small_files():
     files: dict[str, int] = {}
     numbers = count()
     for _ in range(30):
-        plan = assign_buckets(
-            WorkloadProfile(inserts={"p": 150}, updates={}),
-            {"p": [base(file_id, size) for file_id, size in files.items()]},
-            sizing=SIZING,
-            record_size_bytes=RECORD_BYTES,
-            new_file_id=lambda: f"new{next(numbers)}-0",
-        )
+        stored = [base(file_id, size) for file_id, size in files.items()]
+        plan = plan_of({"p": 150}, {}, stored, new_numbers=numbers)
         for bucket in plan.buckets:
-            grown = files.get(bucket.file_id, 0) + bucket.inserts * RECORD_BYTES
-            files[bucket.file_id] = grown
+            files.setdefault(bucket.file_id, 0)
+            files[bucket.file_id] += bucket.inserts * RECORD_BYTES
         assert sum(size < SIZING.small_file_limit for size in files.values()) <= 1
     assert sum(files.values()) == 30 * 150 * RECORD_BYTES
     assert list(files.values()) == [9_000] * 5
@@ -220,26 +213,16 @@ def test_rows_that_may_come_get_a_file_group_and_touch_no_small_file() -> None:
 
 
 def test_updates_are_appended_unless_the_file_is_small_and_gets_inserts() -> None:
-    files = {
-        path: [base("small", 10, path), base("large", 1 << 30, path)]
-        for path in ("still", "growing")
-    }
+    sizes = {"small": 10, "large": 1 << 30}
+    files = [base(*each, path) for path in ("still", "growing") for each in sizes.items()]
     logs = {
-        (path, file.file_id): AppendTarget(
-            partition=path, file_id=file.file_id, base_instant="1", base_file=file.name
+        (file.partition, file.file_id): AppendTarget(
+            partition=file.partition, file_id=file.file_id, base_instant="1", base_file=file.name
         )
-        for path, found in files.items()
-        for file in found
+        for file in files
     }
-    profile = WorkloadProfile(inserts={"growing": 5}, updates=dict.fromkeys(logs, 3))
-    plan = assign_buckets(
-        profile,
-        files,
-        sizing=FileSizing(small_file_candidates=1),
-        record_size_bytes=100,
-        new_file_id=lambda: "new-0",
-        logs=logs,
-    )
+    sizing = FileSizing(small_file_candidates=1)
+    plan = plan_of({"growing": 5}, dict.fromkeys(logs, 3), files, sizing, logs=logs)
     kinds = {(b.partition, b.file_id): b.log is not None for b in plan.buckets}
     assert kinds == {
         ("growing", "large"): True,

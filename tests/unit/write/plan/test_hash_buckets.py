@@ -1,7 +1,5 @@
 """The plan of a write into hash buckets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -47,8 +45,7 @@ def test_rows_go_to_the_file_group_of_their_bucket_or_open_it() -> None:
     chosen = plan.shares["p"].bucket_of(np.array([0, 1, 1, 2], dtype=np.uint64))
     assert chosen.tolist() == [0, 1, 1, NOWHERE]
     profile = hash_profile(batch, groups, opens=True)
-    assert profile.inserts == {"p": 5, "q": 4}
-    assert profile.updates == {("p", file(1).file_id): 2}
+    assert (profile.inserts, profile.updates) == ({"p": 5, "q": 4}, {("p", file(1).file_id): 2})
 
 
 def test_rows_are_appended_where_there_is_a_log() -> None:
@@ -68,8 +65,7 @@ def test_deletes_open_nothing() -> None:
     batch = counts(p=[5, 2, 0], q=[0, 0, 4])
     plan = assign_hash_buckets(batch, groups, opens=False, new_file_id="f{}".format)
     assert [(b.partition, b.updates) for b in plan.buckets] == [("p", 2)]
-    chosen = plan.shares["q"].bucket_of(np.array([2], dtype=np.uint64))
-    assert chosen.tolist() == [NOWHERE]
+    assert plan.shares["q"].bucket_of(np.array([2], dtype=np.uint64)).tolist() == [NOWHERE]
     assert hash_profile(batch, groups, opens=False).inserts == {}
 
 

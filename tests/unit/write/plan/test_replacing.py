@@ -1,7 +1,5 @@
 """Which partitions and file groups an overwrite hides."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.config.options.operations import Operation
@@ -46,8 +44,7 @@ def test_a_star_stands_for_any_characters_and_nothing_else_does(
 def test_each_operation_replaces_its_own_partitions(
     effect: Operation, static: tuple[str, ...], wanted: tuple[str, ...]
 ) -> None:
-    found = replaced_partitions(effect, batch=("b",), static=static, existing=("b", "e"))
-    assert found == wanted
+    assert replaced_partitions(effect, batch=("b",), static=static, existing=("b", "e")) == wanted
 
 
 def test_every_file_group_of_a_partition_is_replaced() -> None:

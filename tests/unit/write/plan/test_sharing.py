@@ -1,7 +1,5 @@
 """Which pieces of work share a task."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """How large records are taken to be, and how much room files have."""
 
-from __future__ import annotations
-
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size, room_rows
 
 MEBI = 1 << 20
