@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.runner.in_process import InProcessRunner
+from pyhudi.timeline.clock import SystemClock
 
 
 def test_the_environment_of_a_process_opens_paths_and_has_its_runner_and_time(
@@ -16,4 +17,4 @@ def test_the_environment_of_a_process_opens_paths_and_has_its_runner_and_time(
     environment.open_storage(str(tmp_path)).create("file", b"written")
     assert (tmp_path / "file").read_bytes() == b"written"
     assert environment.runner is runner
-    assert environment.clock.now_ms() <= environment.clock.now_ms()
+    assert isinstance(environment.clock, SystemClock)

@@ -32,9 +32,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def logs_of(table: Path) -> list[str]:
-    return sorted(
-        str(path.relative_to(table)) for path in table.glob("*/.*.log.*") if path.is_file()
-    )
+    return sorted(str(path.relative_to(table)) for path in table.glob("*/.*.log.*"))
 
 
 def stored(table: Path) -> list[tuple[str, str, int, str]]:

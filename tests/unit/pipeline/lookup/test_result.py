@@ -125,19 +125,9 @@ def test_a_bucket_index_puts_each_key_into_the_file_group_of_its_hash(tmp_path: 
     found = pyhudi.read_table(table).select(["_hoodie_record_key", "_hoodie_file_name"])
     buckets = BucketHash(num_buckets=4, fields=("id",)).buckets_of(found.column(0))
     assert [hash_bucket_of(name.as_py()) for name in found.column(1)] == buckets.tolist()
-    files = pyhudi.open_table(str(table)).latest_base_files()
-    assert len(files) <= 8
-    expected = [
-        row
-        for rows in (
-            many(range(30), 1, "a"),
-            many(range(30, 60), 2, "b"),
-            many(range(60, 70), 2, "c"),
-        )
-        for row in tuples(rows)
-        if int(row[0][1:]) % 7
-    ]
-    assert rows_of(table) == sorted(expected)
+    assert len(pyhudi.open_table(str(table)).latest_base_files()) <= 8
+    kept = many(range(30), 1, "a"), many(range(30, 60), 2, "b"), many(range(60, 70), 2, "c")
+    assert rows_of(table) == [row for row in tuples(*kept) if int(row[0][1:]) % 7]
     write(table, many([2, 4], 1, "new", parts=2), "insert_overwrite", bucketed())
     assert [row for row in rows_of(table) if row[1] == "p0"] == tuples(
         many([2, 4], 1, "new", parts=2)
@@ -163,7 +153,6 @@ def test_a_table_with_other_buckets_is_refused_and_left_alone(tmp_path: Path) ->
 
 def test_soft_deletes_find_records_in_other_partitions(tmp_path: Path) -> None:
     table = tmp_path / "t"
-
     write(table, marked(FIRST, *[False] * 9), "insert", index("GLOBAL_SIMPLE"))
     batch = orders(("k0000", "p1", 9, ""), ("k0001", "p2", 1, ""), ("k0002", "p0", 9, "moved"))
     write(table, marked(batch, True, True, False), "upsert", index("GLOBAL_SIMPLE"))
