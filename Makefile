@@ -16,11 +16,12 @@ REPEAT ?= 1
 # Each has its own Spark, so two are what a small machine carries.
 WORKERS ?= 2
 TESTS := -m pytest -q -n $(WORKERS) --dist worksteal
+QUICK := -m "not spark and not interop and not slow"
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test interop bench check format setup java clean
+.PHONY: help demo unit test interop bench check format setup java clean
 
 help:  ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null \
@@ -29,7 +30,10 @@ help:  ## List the commands
 demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with Airflow, month by month
 	@$(RUN) scripts/demo.py
 
-test: java $(VENV)/test.ready  ## Run the tests
+unit: $(VENV)/test.ready  ## Run the tests that need no Java, in little more than a minute
+	$(RUN) $(TESTS) $(QUICK)
+
+test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)
 
 # Where a prerequisite is missing setup.sh says which and exits 3; the tests then skip, or fail if CI=true.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib.util import find_spec
 from typing import Any
 
 INTEGRATION = "Apache Hudi"
+PACKAGE = "airflow_provider_pyhudi"
+_BASE = "job"
+"""What all operators share, and no DAG asks for."""
 
 
 def get_provider_info() -> dict[str, Any]:
     """Operators, sensors, triggers, hooks and connection types, as Airflow's schema wants them."""
-    package = "airflow_provider_pyhudi"
     return {
         "package-name": "airflow-provider-pyhudi",
         "name": "PyHudi",
@@ -21,37 +25,14 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["software"],
             }
         ],
-        "operators": [
-            {
-                "integration-name": INTEGRATION,
-                "python-modules": [
-                    f"{package}.operators.compaction",
-                    f"{package}.operators.upsert",
-                ],
-            }
-        ],
-        "sensors": [
-            {
-                "integration-name": INTEGRATION,
-                "python-modules": [f"{package}.sensors.instant"],
-            }
-        ],
-        "triggers": [
-            {
-                "integration-name": INTEGRATION,
-                "python-modules": [f"{package}.triggers.timeline"],
-            }
-        ],
-        "hooks": [
-            {
-                "integration-name": INTEGRATION,
-                "python-modules": [f"{package}.hooks.table"],
-            }
-        ],
+        **{
+            kind: [{"integration-name": INTEGRATION, "python-modules": _modules(kind)}]
+            for kind in ("operators", "sensors", "triggers", "hooks")
+        },
         "connection-types": [
             {
                 "connection-type": "pyhudi",
-                "hook-class-name": f"{package}.hooks.table.PyhudiHook",
+                "hook-class-name": f"{PACKAGE}.hooks.table.PyhudiHook",
                 "hook-name": "PyHudi",
                 "ui-field-behaviour": {
                     "hidden-fields": ["schema", "login", "password", "port"],
@@ -64,3 +45,11 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
     }
+
+
+def _modules(kind: str) -> list[str]:
+    """The modules of an inner package, none of which is imported for it."""
+    spec = find_spec(f"{PACKAGE}.{kind}")
+    folders = spec.submodule_search_locations if spec else None
+    names = [found.name for found in pkgutil.iter_modules(folders) if found.name != _BASE]
+    return [f"{PACKAGE}.{kind}.{name}" for name in names]

@@ -28,17 +28,18 @@ from memory import highest_bytes, reset_highest
 from pyinstrument import Profiler
 
 from pyhudi.basefile.bloom import BloomParameters
-from pyhudi.basefile.open import new_base_file
 from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.merge.rule import MergeRule
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.storage.schemes import open_storage
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 INSTANTS = ("20260101000000000", "20260101000001000")
 REPEAT = 5
@@ -133,7 +134,7 @@ def encode(case: Case, rows: pa.Table) -> None:
     """Encode the rows of a base file as the engine does, and nothing else."""
     job = case.job
     sink = pa.OSFile(str(case.file.with_suffix(".floor")), "wb")
-    with sink, new_base_file(sink, job.schema, job.avro_schema, job.encoding, None) as writer:
+    with sink, BaseFileWriter(sink, job.schema, job.avro_schema, job.encoding, None) as writer:
         writer.write(rows.cast(job.schema))
 
 

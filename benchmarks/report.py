@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engines import ROOT, Line
-from plot import bar_chart
+from plot import draw
 from results import by_step, engines_of, medians, memory_table, seconds_table
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -69,8 +69,8 @@ def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, ruler, *body)]
 
 
-def section(measured: Measured, docs: Path) -> list[str]:
-    """Heading, command, tables, plot of one measurement; writes the plot."""
+def section(measured: Measured, plots: Path | None) -> list[str]:
+    """Heading, command, tables, plot of one measurement; writes the plot into a folder, if any."""
     title = heading(measured)
     middle = medians(measured.lines)
     more = ("rows", "files_written") if measured.benchmark == "partitions" else ("rows",)
@@ -85,7 +85,7 @@ def section(measured: Measured, docs: Path) -> list[str]:
         "",
         *markdown(files_table(middle) if is_large else seconds_table(middle, more)),
         "",
-        *plotted(measured, title, middle, docs),
+        *plotted(measured, title, middle, plots),
     ]
     if not is_large and any("peak_jvm_bytes" in line for line in middle):
         lines += [
@@ -123,7 +123,7 @@ def heading(measured: Measured) -> str:
     }[measured.benchmark]
 
 
-def plotted(measured: Measured, title: str, middle: list[Line], docs: Path) -> list[str]:
+def plotted(measured: Measured, title: str, middle: list[Line], plots: Path | None) -> list[str]:
     """Write the plot of a measurement; the lines that show it."""
     steps = {name: lines for name, lines in by_step(middle).items() if name != "start"}
     engines = engines_of(steps)
@@ -132,7 +132,8 @@ def plotted(measured: Measured, title: str, middle: list[Line], docs: Path) -> l
         "-".join(["performance", *(part for part in measured.what if part not in ("", REWRITES))])
         + ".svg"
     )
-    (docs / name).write_text(bar_chart(f"{title}: seconds", engines, groups), encoding="utf-8")
+    if plots:
+        draw(f"{title}: seconds", engines, groups, plots / name)
     return [f"![{title}]({name})", ""]
 
 
@@ -162,8 +163,10 @@ def main() -> None:
     )
     parser.add_argument("results", type=Path, nargs="+", help="files that --output wrote")
     parser.add_argument("--page", type=Path, default=PAGE, help="page to write into")
+    parser.add_argument("--no-plots", action="store_true", help="leave the plots as they are")
     given = parser.parse_args()
-    sections = [section(measured, given.page.parent) for measured in read(given.results)]
+    plots = None if given.no_plots else given.page.parent
+    sections = [section(measured, plots) for measured in read(given.results)]
     page = placed(given.page.read_text(encoding="utf-8"), sections)
     given.page.write_text(page, encoding="utf-8")
 

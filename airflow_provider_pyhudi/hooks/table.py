@@ -127,19 +127,18 @@ class PyhudiHook(BaseHook):
             table = self.open_table(base_path)
         except TableNotFoundError:
             return None
-        timeline, version = table.timeline, table.config.version
-        landed = find_committed(table.storage, version, timeline, idempotency_key)
-        if landed is None:
+        earlier = find_committed(table.active, table.timeline, idempotency_key)
+        if earlier is None:
             return None
         return job_result(
             "already_committed",
             operation=operation,
             table=table.config.name,
             base_path=table.storage.uri,
-            instant=landed.instant,
-            completion_time=table.completion_time(landed.instant),
-            stats=landed.stats,
-            replaced=landed.replaced,
+            instant=earlier.instant,
+            completion_time=table.completion_time(earlier.instant),
+            stats=earlier.stats,
+            replaced=earlier.replaced,
         )
 
     def pending_compactions(self, base_path: str, *, operation: str = COMPACTION) -> list[str]:
@@ -164,9 +163,8 @@ class PyhudiHook(BaseHook):
         if idempotency_key is None:
             return None
         table = self.open_table(base_path)
-        version = table.config.version
         action = _planned_action(operation)
-        instant = find_planned(table.storage, version, table.timeline, idempotency_key, action)
+        instant = find_planned(table.active, table.timeline, idempotency_key, action)
         if instant is None:
             return None
         return job_result(

@@ -17,16 +17,14 @@ from airflow.sdk import Asset
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
 from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.stamp import first_try
+from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
-from pyhudi.config.write import OPERATION, TABLE_NAME
+from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
-from pyhudi.jobs import CompactionRequest, JobResult, UpsertRequest
+from pyhudi.jobs import JobResult, Request
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-Request = UpsertRequest | CompactionRequest
 
 # XCom lies in Airflow's database: a commit may touch more partitions than belong there.
 MOST_PARTITIONS = 100
@@ -45,6 +43,12 @@ class PyhudiJobOperator(SparkSubmitOperator):
     :param base_path: Folder or URI of the table. (templated)
     :param storage_options: Options of the table's storage. They are arguments of the job and so
         visible in its command line; for secrets use the machine's own credentials. (templated)
+    :param hoodie_conf: Further Hudi options under Hudi's own keys. (templated)
+    :param props: File of Hudi options, on the machine of the driver. (templated)
+    :param commit_metadata: Entries for the extra metadata of what the job leaves on the timeline,
+        beside those that say which task made it. (templated)
+    :param key: The idempotency key; by default one per execution of the task. What carries the key
+        is not made again. (templated)
     :param pyhudi_conn_id: Connection of type ``pyhudi`` with a base folder and storage options.
     :param conn_id: Spark connection. Without one, and without ``spark_default``, Spark runs on the
         worker itself as ``local[*]``.
@@ -53,7 +57,6 @@ class PyhudiJobOperator(SparkSubmitOperator):
         cluster's Python needs pyarrow, numpy and fastavro either way.
     """
 
-    job: ClassVar[str]
     application: str
     application_args: list[str] | None
     name: str | None
@@ -61,20 +64,30 @@ class PyhudiJobOperator(SparkSubmitOperator):
     template_fields: Sequence[str] = (
         "base_path",
         "storage_options",
+        "hoodie_conf",
+        "props",
+        "commit_metadata",
+        "key",
         *SparkSubmitOperator.template_fields,
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         "storage_options": "json",
+        "hoodie_conf": "json",
+        "commit_metadata": "json",
         "conf": "json",
         "application_args": "json",
         "env_vars": "json",
     }
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what every job has, all by keyword
         self,
         *,
         base_path: str,
         storage_options: Mapping[str, str] | None = None,
+        hoodie_conf: Mapping[str, Any] | None = None,
+        props: str | None = None,
+        commit_metadata: Mapping[str, Any] | None = None,
+        key: str | None = None,
         pyhudi_conn_id: str | None = None,
         conn_id: str | None = None,
         name: str | None = None,
@@ -84,6 +97,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
         super().__init__(conn_id=conn_id, name=name, **kwargs)
         self.base_path = base_path
         self.storage_options = storage_options
+        self.hoodie_conf = hoodie_conf
+        self.props = props
+        self.commit_metadata = commit_metadata
+        self.key = key
         self.pyhudi_conn_id = pyhudi_conn_id
         self.ship_engine = ship_engine
 
@@ -91,8 +108,21 @@ class PyhudiJobOperator(SparkSubmitOperator):
         """The request to submit, made from fields that are rendered by now."""
         raise NotImplementedError
 
+    def _shared(self, context: Context) -> dict[str, Any]:
+        """The fields that every request has, with this execution's key and stamp."""
+        tables = self._tables()
+        return {
+            "base_path": tables.table_uri(self.base_path),
+            "hoodie_conf": texts(self.hoodie_conf),
+            "props": self.props,
+            "storage_options": tables.storage_options,
+            "commit_metadata": commit_stamp(context) | texts(self.commit_metadata),
+            "idempotency_key": self.key or idempotency_key(context),
+            "verbose": self._verbose,
+        }
+
     def execute(self, context: Context) -> dict[str, Any]:
-        """Submit the job unless its commit has landed, and return the result."""
+        """Submit the job unless its commit is made, and return the result."""
         try:
             return self._announce(context, self._run(context))
         except HudiError as error:
@@ -101,15 +131,15 @@ class PyhudiJobOperator(SparkSubmitOperator):
     def _run(self, context: Context) -> JobResult:
         request = self.request(context)
         tables = self._tables()
-        landed = _find(request, tables)
-        if landed is None:
+        earlier = _find(request, tables)
+        if earlier is None:
             return self._submit(context, request, tables)
         self.log.info(
             "An earlier try made instant %s of %s; nothing is submitted",
-            landed.instant,
+            earlier.instant,
             request.base_path,
         )
-        return landed
+        return earlier
 
     def on_kill(self) -> None:
         """Stop spark-submit and with it the job; what it left unfinished the next writer undoes."""
@@ -122,7 +152,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
     def _submit(self, context: Context, request: Request, tables: PyhudiHook) -> JobResult:
         # A job id kept from before the task was cleared would make a cluster job look done.
         self.external_id_key = f"pyhudi_job_id.{first_try(context)}"
-        self.application = self.application or job_script(self.job)
+        self.application = self.application or job_script(request.script)
         self.name = self.name or f"{self.dag_id}.{self.task_id}"
         given = self.application_args, self.py_files
         with tempfile.TemporaryDirectory(prefix="pyhudi-") as folder:
@@ -150,7 +180,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             return replace(found, status="committed") if is_landed else found
         return JobResult(
             status="nothing_to_do",
-            operation=_operation(request),
+            operation=request.operation_name,
             table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
         )
@@ -177,19 +207,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
-    if isinstance(request, CompactionRequest) and request.mode == "schedule":
-        return tables.find_plan(
-            request.base_path, request.idempotency_key, operation=request.operation
-        )
-    return tables.find_commit(
-        request.base_path, request.idempotency_key, operation=_operation(request)
-    )
-
-
-def _operation(request: Request) -> str:
-    if isinstance(request, CompactionRequest):
-        return request.operation
-    return OPERATION.read(request.options()).value
+    find = tables.find_plan if request.trace == "plan" else tables.find_commit
+    return find(request.base_path, request.idempotency_key, operation=request.operation_name)
 
 
 def texts(mapping: Mapping[str, Any] | None) -> dict[str, str]:

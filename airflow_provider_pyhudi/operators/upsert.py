@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list, texts
-from airflow_provider_pyhudi.stamp import commit_stamp, idempotency_key
 from pyhudi.jobs import UpsertRequest
 
 if TYPE_CHECKING:
@@ -23,7 +22,8 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     :param source: The rows to write: a path, a glob, several paths, or the name of a table in the
         Spark catalog. Not needed with ``partitions_to_delete``. (templated)
     :param table_name: Name of the table. (templated)
-    :param table_type: ``COPY_ON_WRITE``, which is also the default. (templated)
+    :param table_type: ``COPY_ON_WRITE``, the default for a new table, or ``MERGE_ON_READ``, whose
+        updates go to log files first. (templated)
     :param operation: ``upsert`` (default), ``insert``, ``bulk_insert``, ``delete``;
         ``insert_overwrite`` replaces the partitions that occur in the source,
         ``insert_overwrite_table`` all; ``delete_partition`` hides partitions. (templated)
@@ -37,15 +37,8 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     :param source_format: Format of the source as Spark names it; Parquet by default. (templated)
     :param source_options: Options of the Spark reader. (templated)
     :param sql: Query over the view ``source``; its rows are written instead. (templated)
-    :param hoodie_conf: Further Hudi options under Hudi's own keys. (templated)
-    :param props: File of Hudi options, on the machine of the driver. (templated)
-    :param commit_metadata: Entries for the commit's extra metadata, beside those that say which
-        task wrote it. (templated)
-    :param key: The idempotency key; by default one per execution of the task. A commit that
-        carries the key is not made again. (templated)
     """
 
-    job: ClassVar[str] = "upsert"
     template_fields: Sequence[str] = (
         "source",
         "table_name",
@@ -58,17 +51,11 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         "source_format",
         "source_options",
         "sql",
-        "hoodie_conf",
-        "props",
-        "commit_metadata",
-        "key",
         *PyhudiJobOperator.template_fields,
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         "sql": "sql",
         "source_options": "json",
-        "hoodie_conf": "json",
-        "commit_metadata": "json",
         **PyhudiJobOperator.template_fields_renderers,
     }
 
@@ -86,10 +73,6 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         source_format: str | None = None,
         source_options: Mapping[str, Any] | None = None,
         sql: str | None = None,
-        hoodie_conf: Mapping[str, Any] | None = None,
-        props: str | None = None,
-        commit_metadata: Mapping[str, Any] | None = None,
-        key: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -104,16 +87,10 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.source_format = source_format
         self.source_options = source_options
         self.sql = sql
-        self.hoodie_conf = hoodie_conf
-        self.props = props
-        self.commit_metadata = commit_metadata
-        self.key = key
 
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""
-        tables = self._tables()
         return UpsertRequest(
-            base_path=tables.table_uri(self.base_path),
             source=comma_list(self.source),
             table_name=self.table_name,
             table_type=self.table_type,
@@ -125,10 +102,5 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             source_format=self.source_format or "parquet",
             source_options=texts(self.source_options),
             sql=self.sql,
-            hoodie_conf=texts(self.hoodie_conf),
-            props=self.props,
-            storage_options=tables.storage_options,
-            commit_metadata=commit_stamp(context) | texts(self.commit_metadata),
-            idempotency_key=self.key or idempotency_key(context),
-            verbose=self._verbose,
+            **self._shared(context),
         )

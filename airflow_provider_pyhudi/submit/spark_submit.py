@@ -15,11 +15,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from airflow_provider_pyhudi.exceptions import (
-    PyhudiEnvironmentError,
-    PyhudiRequestError,
-    job_error,
-)
+from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError, job_error
 from pyhudi.jobs import FAILURE_MARKER
 
 LOCAL_MASTER = "local[*]"
@@ -65,6 +61,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         Raises:
             PyhudiRequestError: exit code 2; Airflow does not retry it.
             PyhudiConflictError: exit code 3.
+            PyhudiInternalError: exit code 5; Airflow does not retry it.
             PyhudiEnvironmentError: any other.
         """
         if self._is_fallback:

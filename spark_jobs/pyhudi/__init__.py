@@ -2,6 +2,7 @@
 
 * ``open_table(path)`` gives a ``Table``: its configuration, schema, timeline and files.
 * ``read_table(path)`` gives its rows as a ``pyarrow.Table``, ``read_batches(path)`` as batches.
+* ``JobResult`` is what a write did: what ``pyhudi.spark.write`` returns and a job prints.
 * every error is a ``HudiError`` and says whether a retry can help.
 * ``pyhudi.spark`` has ``write`` and ``read`` for Spark data frames.
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         TableNotFoundError,
         UnsupportedError,
     )
+    from pyhudi.jobs import JobResult
     from pyhudi.read.snapshot import read_batches, read_table
     from pyhudi.table.table import Table, open_table
 
@@ -41,6 +43,7 @@ __all__ = [
     "CorruptTableError",
     "HudiError",
     "InvariantError",
+    "JobResult",
     "MissingFileError",
     "OptionError",
     "PlatformError",
@@ -59,6 +62,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "JobResult": "pyhudi.jobs",
     "Table": "pyhudi.table.table",
     "open_table": "pyhudi.table.table",
     "read_batches": "pyhudi.read.snapshot",

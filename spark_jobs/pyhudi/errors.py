@@ -17,21 +17,28 @@
     │       ├── MissingFileError
     │       └── AlreadyExistsError
     ├── CorruptTableError       bytes of the table that break the format             (exit code 2)
-    └── InvariantError          a state the engine must never be in                  (exit code 4)
+    └── InvariantError          a state the engine must never be in                  (exit code 5)
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+EXIT_REQUEST, EXIT_CONFLICT, EXIT_PLATFORM, EXIT_INTERNAL = 2, 3, 4, 5
+"""What a job script ends with."""
+FINAL_EXIT_CODES = frozenset({EXIT_REQUEST, EXIT_INTERNAL})
+"""The exit codes after which the same call fails again; after any other a retry can help."""
 
 
 class HudiError(Exception):
     """Root of every error of the engine.
 
-    ``retryable`` says whether the same call can succeed later without being changed, ``exit_code``
-    what a job script ends with, and ``where`` names the table, path or instant concerned.
+    ``exit_code`` is what a job script ends with, and ``where`` names the table, path or instant
+    concerned.
     """
 
-    exit_code: int = 4
-    retryable: bool = False
+    exit_code: int = EXIT_INTERNAL
 
     def __init__(self, message: str, *, where: str | None = None) -> None:
         super().__init__(message)
@@ -41,11 +48,26 @@ class HudiError(Exception):
         message = super().__str__()
         return f"{message} [{self.where}]" if self.where and self.where not in message else message
 
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call can succeed later without being changed."""
+        return self.exit_code not in FINAL_EXIT_CODES
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Errors of the engine that come out of here without a place get this one."""
+    try:
+        yield
+    except HudiError as error:
+        error.where = error.where or where or None
+        raise
+
 
 class RequestError(HudiError):
     """The request cannot be carried out as it stands."""
 
-    exit_code = 2
+    exit_code = EXIT_REQUEST
 
 
 class OptionError(RequestError):
@@ -79,15 +101,13 @@ class UnsupportedError(RequestError):
 class ConflictError(HudiError):
     """Another writer holds the table or committed first; nothing of this write is visible."""
 
-    exit_code = 3
-    retryable = True
+    exit_code = EXIT_CONFLICT
 
 
 class PlatformError(HudiError):
     """The surroundings failed: disk, network, Spark or Java."""
 
-    exit_code = 4
-    retryable = True
+    exit_code = EXIT_PLATFORM
 
 
 class StorageError(PlatformError):
@@ -105,7 +125,7 @@ class AlreadyExistsError(StorageError):
 class CorruptTableError(HudiError):
     """Bytes of the table break the format; another attempt reads the same bytes."""
 
-    exit_code = 2
+    exit_code = EXIT_REQUEST
 
 
 class InvariantError(HudiError):

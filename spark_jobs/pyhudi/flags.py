@@ -1,11 +1,16 @@
-"""Flags of job scripts: a request to a command line and back."""
+"""Flags of job scripts: a request to a command line and back.
+
+A request is a dataclass each of whose fields says in its type what its flag is:
+``Annotated[str, Flag(help="...")]``. A field of pairs is a flag that may be repeated as
+``key=value``, one that is False by default a flag without a value, any other one with a text.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, Literal, NoReturn, Protocol
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, NoReturn, get_args, get_type_hints
 
 from pyhudi.config import properties
 from pyhudi.config.option import Option, canonical_key
@@ -14,34 +19,32 @@ from pyhudi.errors import OptionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """How one field of a request is spelt on a command line.
+    """How one field of a request is given on a command line.
 
-    ``option`` is the Hudi option a flag is a shorthand for; ``kind`` says whether the flag takes a
-    text, may be repeated as ``key=value``, or takes nothing.
+    ``option`` is the Hudi option a flag is a shorthand for; ``name`` follows from the field's
+    unless it is said.
     """
 
-    field: str
-    name: str
     help: str
-    kind: Literal["text", "pairs", "switch"] = "text"
     option: Option[Any] | None = None
+    name: str = ""
 
 
-class Request(Protocol):
-    """A request with options beside its shorthands."""
-
-    @property
-    def hoodie_conf(self) -> Mapping[str, str]:
-        """Options under Hudi's keys."""
-        ...
-
-    @property
-    def props(self) -> str | None:
-        """A file of options."""
-        ...
+def flags_of(request: type) -> Mapping[str, Flag]:
+    """The flags of a kind of request by the field that each fills, in the order of the fields."""
+    hints = get_type_hints(request, include_extras=True)
+    declared = {name: get_args(hints[name])[1] for name in _fields(request)}
+    return {
+        name: replace(flag, name=flag.name or f"--{name.replace('_', '-')}")
+        for name, flag in declared.items()
+    }
 
 
-def merged_options(request: Request, flags: Sequence[Flag]) -> dict[str, str]:
+def _fields(request: Any) -> dict[str, Any]:
+    return {entry.name: entry for entry in fields(request)}
+
+
+def merged_options(request: Any) -> dict[str, str]:
     """All options of a request under Hudi's own keys, aliases replaced by the key they mean.
 
     ``hoodie_conf`` wins over the file ``props``, and a shorthand wins over both.
@@ -53,7 +56,8 @@ def merged_options(request: Request, flags: Sequence[Flag]) -> dict[str, str]:
     if request.props:
         merged |= _canonical(_read_properties(request.props), f"the file {request.props}")
     merged |= _canonical(request.hoodie_conf, "--hoodie-conf")
-    given = ((flag.option, getattr(request, flag.field)) for flag in flags)
+    flags = flags_of(type(request)).items()
+    given = ((flag.option, getattr(request, name)) for name, flag in flags)
     return merged | {option.key: value for option, value in given if option and value is not None}
 
 
@@ -64,14 +68,14 @@ class _Parser(argparse.ArgumentParser):
         raise OptionError(f"{message}; --help lists the flags")
 
 
-def to_args(request: object, flags: Sequence[Flag]) -> list[str]:
+def to_args(request: object) -> list[str]:
     """The command line of a request."""
     args: list[str] = []
-    for flag in flags:
-        value = getattr(request, flag.field)
-        if flag.kind == "switch":
+    for name, flag in flags_of(type(request)).items():
+        value = getattr(request, name)
+        if isinstance(value, bool):
             args += [flag.name] if value else []
-        elif flag.kind == "pairs":
+        elif isinstance(value, Mapping):
             for key, text in value.items():
                 args += _flag_and_value(flag.name, f"{key}={text}")
         elif value is not None:
@@ -84,33 +88,26 @@ def _flag_and_value(name: str, value: str) -> list[str]:
     return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
-def from_args(
-    argv: Sequence[str], flags: Sequence[Flag], request: type, description: str
-) -> dict[str, Any]:
+def from_args(argv: Sequence[str], request: type, description: str) -> dict[str, Any]:
     """The fields of a request by the command line; ``--help`` prints the flags and exits.
 
     Raises:
         OptionError: an unknown flag, a missing one, or a pair that is not ``key=value``.
     """
-    required = {
-        entry.name
-        for entry in fields(request)
-        if entry.default is MISSING and entry.default_factory is MISSING
-    }
     parser = _Parser(description=description, allow_abbrev=False)
-    for flag in flags:
-        settings: dict[str, Any] = {"dest": flag.field, "help": flag.help}
-        if flag.kind == "switch":
+    flags, declared = flags_of(request), _fields(request)
+    pairs = {name for name, entry in declared.items() if entry.default_factory is dict}
+    for name, flag in flags.items():
+        settings: dict[str, Any] = {"dest": name, "help": flag.help}
+        if declared[name].default is False:
             settings["action"] = "store_true"
-        elif flag.kind == "pairs":
+        elif name in pairs:
             settings |= {"action": "append", "metavar": "KEY=VALUE", "default": []}
         else:
-            settings["required"] = flag.field in required
+            settings["required"] = declared[name].default is MISSING
         parser.add_argument(flag.name, **settings)
     parsed = vars(parser.parse_args(list(argv)))
-    for flag in flags:
-        if flag.kind == "pairs":
-            parsed[flag.field] = _pairs(flag.name, parsed[flag.field])
+    parsed |= {name: _pairs(flags[name].name, parsed[name]) for name in pairs}
     return {name: value for name, value in parsed.items() if value is not None}
 
 

@@ -1,7 +1,8 @@
 """One frozen request per Spark job and what a job answers: the contract between Airflow and Spark.
 
-Airflow reads this module when it parses a DAG, so it needs nothing but the standard library and
-the declared options.
+A request knows its job: the script that runs it, what results call it, and what an earlier try of
+it has left on the timeline. Airflow reads this module when it parses a DAG, so it needs nothing but
+the standard library and the declared options.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pyhudi.config import write
-from pyhudi.config.options import compaction, operations
+from pyhudi.config.options import compaction, operations, table
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.flags import Flag, from_args, merged_options, to_args
 
@@ -20,40 +20,118 @@ RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
 
 Status = Literal["committed", "nothing_to_do", "already_committed", "scheduled", "unscheduled"]
+Trace = Literal["commit", "plan"]
+"""What a job that has succeeded leaves on the timeline, with the idempotency key of its request."""
 COMPACTION = "compact"
 LOG_COMPACTION = "log_compact"
 """What results of the job ``compaction.py`` call the operation, the two kinds of it."""
 COMPACTION_KIND, LOG_COMPACTION_KIND = COMPACTION_KINDS = "compaction", "log_compaction"
 CompactionMode = Literal["schedule", "execute", "schedule_and_execute", "unschedule"]
+COMPACTION_MODES: tuple[CompactionMode, ...] = (
+    "schedule",
+    "execute",
+    "schedule_and_execute",
+    "unschedule",
+)
+
+BasePath = Annotated[str, Flag(help="folder or URI of the table")]
+HoodieConf = Annotated[
+    Mapping[str, str], Flag(help="Hudi option, may be repeated; wins over --props")
+]
+Props = Annotated[str | None, Flag(help="local file of Hudi options, Java properties")]
+StorageOptions = Annotated[
+    Mapping[str, str],
+    Flag(name="--storage-option", help="option of the table's storage, may be repeated"),
+]
+CommitMetadata = Annotated[
+    Mapping[str, str], Flag(help="entry for the commit's extra metadata, may be repeated")
+]
+IdempotencyKey = Annotated[
+    str | None,
+    Flag(help="a commit that carries this key is not made twice", option=table.IDEMPOTENCY_KEY),
+]
+ResultPath = Annotated[str | None, Flag(help="local file for the result, JSON")]
+Verbose = Annotated[bool, Flag(help="Spark's own log and stack traces as well")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpsertRequest:
     """What to write into which table: the flags of ``spark_jobs/upsert.py`` as a value.
 
-    The fields from ``table_name`` to ``partitions_to_delete`` and ``idempotency_key`` are
-    shorthands for Hudi options; ``options()`` has all of them merged.
+    Fields whose flag has an option are shorthands for it; ``options()`` has all of them merged.
+    ``script`` is the job script without ``.py``; ``trace`` tells an earlier try that succeeded.
     """
 
-    base_path: str
-    source: str | None = None
-    table_name: str | None = None
-    table_type: str | None = None
-    operation: str | None = None
-    record_key: str | None = None
-    partition_path: str | None = None
-    ordering_field: str | None = None
-    partitions_to_delete: str | None = None
-    source_format: str = "parquet"
-    source_options: Mapping[str, str] = field(default_factory=dict)
-    sql: str | None = None
-    hoodie_conf: Mapping[str, str] = field(default_factory=dict)
-    props: str | None = None
-    storage_options: Mapping[str, str] = field(default_factory=dict)
-    commit_metadata: Mapping[str, str] = field(default_factory=dict)
-    idempotency_key: str | None = None
-    result_path: str | None = None
-    verbose: bool = False
+    script: ClassVar[str] = "upsert"
+    trace: ClassVar[Trace] = "commit"
+
+    base_path: BasePath
+    source: Annotated[
+        str | None,
+        Flag(
+            help="the rows to write: a path, a glob, a comma-separated list of paths, or a table "
+            "name in the Spark catalog; not needed to delete partitions that the options name"
+        ),
+    ] = None
+    table_name: Annotated[str | None, Flag(help="name of the table", option=table.TABLE_NAME)] = (
+        None
+    )
+    table_type: Annotated[
+        str | None, Flag(help="COPY_ON_WRITE or MERGE_ON_READ", option=table.TABLE_TYPE)
+    ] = None
+    operation: Annotated[
+        str | None,
+        Flag(
+            help="upsert, insert, bulk_insert, delete, insert_overwrite, insert_overwrite_table or "
+            "delete_partition",
+            option=operations.OPERATION,
+        ),
+    ] = None
+    record_key: Annotated[
+        str | None,
+        Flag(help="comma-separated columns that name a record", option=table.RECORD_KEY_FIELD),
+    ] = None
+    partition_path: Annotated[
+        str | None,
+        Flag(help="comma-separated columns to partition by", option=table.PARTITION_PATH_FIELD),
+    ] = None
+    ordering_field: Annotated[
+        str | None,
+        Flag(
+            help="column whose highest value wins among records of one key",
+            option=table.ORDERING_FIELD,
+        ),
+    ] = None
+    partitions_to_delete: Annotated[
+        str | None,
+        Flag(
+            help="comma-separated partition paths for delete_partition, * for any characters",
+            option=operations.PARTITIONS_TO_DELETE,
+        ),
+    ] = None
+    source_format: Annotated[
+        str, Flag(help="format of the source as Spark names it: parquet, csv, json, orc, ...")
+    ] = "parquet"
+    source_options: Annotated[
+        Mapping[str, str],
+        Flag(name="--source-option", help="option of the Spark reader, may be repeated"),
+    ] = field(default_factory=dict)
+    sql: Annotated[
+        str | None,
+        Flag(help="query over the view named source; its rows are written instead of the source's"),
+    ] = None
+    hoodie_conf: HoodieConf = field(default_factory=dict)
+    props: Props = None
+    storage_options: StorageOptions = field(default_factory=dict)
+    commit_metadata: CommitMetadata = field(default_factory=dict)
+    idempotency_key: IdempotencyKey = None
+    result_path: ResultPath = None
+    verbose: Verbose = False
+
+    @property
+    def operation_name(self) -> str:
+        """What the result calls the operation."""
+        return operations.OPERATION.read(self.options()).value
 
     def options(self) -> dict[str, str]:
         """All options of the request under Hudi's own keys, aliases replaced by the key they mean.
@@ -64,14 +142,14 @@ class UpsertRequest:
             OptionError: the file cannot be read, one level gives one option two values, or there
                 is no source and the operation needs one.
         """
-        merged = merged_options(self, UPSERT_FLAGS)
+        merged = merged_options(self)
         if self.source is None:
             _check_needs_no_source(merged)
         return merged
 
     def to_args(self) -> list[str]:
         """The command line that ``from_args`` turns back into this request."""
-        return to_args(self, UPSERT_FLAGS)
+        return to_args(self)
 
     @classmethod
     def from_args(cls, argv: Sequence[str]) -> UpsertRequest:
@@ -81,142 +159,64 @@ class UpsertRequest:
             OptionError: an unknown flag, a missing one, a pair that is not ``key=value``, or no
                 source where the operation needs one.
         """
-        found = cls(**from_args(argv, UPSERT_FLAGS, cls, "Write rows into a Hudi table."))
+        found = cls(**from_args(argv, cls, "Write rows into a Hudi table."))
         if found.source is None:
             found.options()
         return found
-
-
-_SHARED = (
-    *("hoodie_conf", "props", "storage_options", "commit_metadata", "idempotency_key"),
-    *("result_path", "verbose"),
-)
-UPSERT_FLAGS: tuple[Flag, ...] = (
-    Flag(field="base_path", name="--base-path", help="folder or URI of the table"),
-    Flag(
-        field="source",
-        name="--source",
-        help="the rows to write: a path, a glob, a comma-separated list of paths, or a table name "
-        "in the Spark catalog; not needed to delete partitions that the options name",
-    ),
-    Flag(
-        field="table_name",
-        name="--table-name",
-        help="name of the table",
-        option=write.TABLE_NAME,
-    ),
-    Flag(
-        field="table_type",
-        name="--table-type",
-        help="COPY_ON_WRITE or MERGE_ON_READ",
-        option=write.TABLE_TYPE,
-    ),
-    Flag(
-        field="operation",
-        name="--operation",
-        help="upsert, insert, bulk_insert, delete, insert_overwrite, insert_overwrite_table or "
-        "delete_partition",
-        option=write.OPERATION,
-    ),
-    Flag(
-        field="record_key",
-        name="--record-key",
-        help="comma-separated columns that name a record",
-        option=write.RECORD_KEY_FIELD,
-    ),
-    Flag(
-        field="partition_path",
-        name="--partition-path",
-        help="comma-separated columns to partition by",
-        option=write.PARTITION_PATH_FIELD,
-    ),
-    Flag(
-        field="ordering_field",
-        name="--ordering-field",
-        help="column whose highest value wins among records of one key",
-        option=write.ORDERING_FIELD,
-    ),
-    Flag(
-        field="partitions_to_delete",
-        name="--partitions-to-delete",
-        help="comma-separated partition paths for delete_partition, * for any characters",
-        option=operations.PARTITIONS_TO_DELETE,
-    ),
-    Flag(
-        field="source_format",
-        name="--source-format",
-        help="format of the source as Spark names it: parquet, csv, json, orc, ...",
-    ),
-    Flag(
-        field="source_options",
-        name="--source-option",
-        help="option of the Spark reader, may be repeated",
-        kind="pairs",
-    ),
-    Flag(
-        field="sql",
-        name="--sql",
-        help="query over the view named source; its rows are written instead of the source's",
-    ),
-    Flag(
-        field="hoodie_conf",
-        name="--hoodie-conf",
-        help="Hudi option, may be repeated; wins over --props",
-        kind="pairs",
-    ),
-    Flag(field="props", name="--props", help="local file of Hudi options, Java properties"),
-    Flag(
-        field="storage_options",
-        name="--storage-option",
-        help="option of the table's storage, may be repeated",
-        kind="pairs",
-    ),
-    Flag(
-        field="commit_metadata",
-        name="--commit-metadata",
-        help="entry for the commit's extra metadata, may be repeated",
-        kind="pairs",
-    ),
-    Flag(
-        field="idempotency_key",
-        name="--idempotency-key",
-        help="a commit that carries this key is not made twice",
-        option=write.IDEMPOTENCY_KEY,
-    ),
-    Flag(field="result_path", name="--result-path", help="local file for the result, JSON"),
-    Flag(
-        field="verbose",
-        name="--verbose",
-        help="Spark's own log and stack traces as well",
-        kind="switch",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionRequest:
     """What to do about a table's log files: the flags of ``spark_jobs/compaction.py`` as a value.
 
-    ``kind`` is one of ``COMPACTION_KINDS``: a compaction makes base files of file slices, a log
-    compaction one log block of many. ``mode`` is one of ``COMPACTION_MODES``. ``instant`` names
-    the compaction to execute or to unschedule; without it the oldest pending one is executed.
-    ``strategy``, ``max_delta_commits`` and ``idempotency_key`` are shorthands for Hudi options;
-    ``options()`` has all of them merged.
+    A compaction makes base files of file slices, a log compaction one log block of many. Fields
+    whose flag has an option are shorthands for it; ``options()`` has all of them merged.
     """
 
-    base_path: str
-    kind: str = COMPACTION_KIND
-    mode: str = "schedule_and_execute"
-    instant: str | None = None
-    strategy: str | None = None
-    max_delta_commits: str | None = None
-    hoodie_conf: Mapping[str, str] = field(default_factory=dict)
-    props: str | None = None
-    storage_options: Mapping[str, str] = field(default_factory=dict)
-    commit_metadata: Mapping[str, str] = field(default_factory=dict)
-    idempotency_key: str | None = None
-    result_path: str | None = None
-    verbose: bool = False
+    script: ClassVar[str] = "compaction"
+
+    base_path: BasePath
+    kind: Annotated[str, Flag(help=" or ".join(COMPACTION_KINDS))] = COMPACTION_KIND
+    mode: Annotated[str, Flag(help=f"{', '.join(COMPACTION_MODES[:-1])} or unschedule")] = (
+        "schedule_and_execute"
+    )
+    instant: Annotated[
+        str | None,
+        Flag(
+            help="the compaction to execute or unschedule; the oldest pending one is executed else"
+        ),
+    ] = None
+    strategy: Annotated[
+        str | None,
+        Flag(
+            help="which file slices a compaction takes, by Hudi's Java class",
+            option=compaction.STRATEGY,
+        ),
+    ] = None
+    max_delta_commits: Annotated[
+        str | None,
+        Flag(
+            help="delta commits since the last compaction that make the next one due",
+            option=compaction.MAX_DELTA_COMMITS,
+        ),
+    ] = None
+    hoodie_conf: HoodieConf = field(default_factory=dict)
+    props: Props = None
+    storage_options: StorageOptions = field(default_factory=dict)
+    commit_metadata: CommitMetadata = field(default_factory=dict)
+    idempotency_key: IdempotencyKey = None
+    result_path: ResultPath = None
+    verbose: Verbose = False
+
+    @property
+    def operation_name(self) -> str:
+        """What the result calls the operation."""
+        return LOG_COMPACTION if self.kind == LOG_COMPACTION_KIND else COMPACTION
+
+    @property
+    def trace(self) -> Trace:
+        """What an earlier try that succeeded is recognised by."""
+        return "plan" if self.mode == "schedule" else "commit"
 
     def options(self) -> dict[str, str]:
         """All options of the request, as those of ``UpsertRequest``.
@@ -224,12 +224,7 @@ class CompactionRequest:
         Raises:
             OptionError: the file cannot be read, or one level gives one option two values.
         """
-        return merged_options(self, COMPACTION_FLAGS)
-
-    @property
-    def operation(self) -> str:
-        """What the result calls the operation."""
-        return LOG_COMPACTION if self.kind == LOG_COMPACTION_KIND else COMPACTION
+        return merged_options(self)
 
     def check(self) -> None:
         """Refuse a kind or mode that does not exist, and what does not belong to it.
@@ -254,7 +249,7 @@ class CompactionRequest:
 
     def to_args(self) -> list[str]:
         """The command line that ``from_args`` turns back into this request."""
-        return to_args(self, COMPACTION_FLAGS)
+        return to_args(self)
 
     @classmethod
     def from_args(cls, argv: Sequence[str]) -> CompactionRequest:
@@ -264,40 +259,12 @@ class CompactionRequest:
             OptionError: an unknown flag, a missing one, a kind or mode that does not exist, or
                 what does not belong to it.
         """
-        found = cls(**from_args(argv, COMPACTION_FLAGS, cls, "Compact the log files of a table."))
+        found = cls(**from_args(argv, cls, "Compact the log files of a table."))
         found.check()
         return found
 
 
-COMPACTION_MODES: tuple[CompactionMode, ...] = (
-    "schedule",
-    "execute",
-    "schedule_and_execute",
-    "unschedule",
-)
-COMPACTION_FLAGS: tuple[Flag, ...] = (
-    Flag(field="base_path", name="--base-path", help="folder or URI of the table"),
-    Flag(field="kind", name="--kind", help=" or ".join(COMPACTION_KINDS)),
-    Flag(field="mode", name="--mode", help=f"{', '.join(COMPACTION_MODES[:-1])} or unschedule"),
-    Flag(
-        field="instant",
-        name="--instant",
-        help="the compaction to execute or unschedule; the oldest pending one is executed else",
-    ),
-    Flag(
-        field="strategy",
-        name="--strategy",
-        help="which file slices a compaction takes, by Hudi's Java class",
-        option=compaction.STRATEGY,
-    ),
-    Flag(
-        field="max_delta_commits",
-        name="--max-delta-commits",
-        help="delta commits since the last compaction that make the next one due",
-        option=compaction.MAX_DELTA_COMMITS,
-    ),
-    *(flag for flag in UPSERT_FLAGS if flag.field in _SHARED),
-)
+Request = UpsertRequest | CompactionRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ def test_the_engine_and_its_schemas_are_read_from_its_zip(tmp_path: Path) -> Non
         f"import sys; sys.path.insert(0, {path!r})\n"
         "from pyhudi.actions.rollback import InstantInfo, RollbackPlan\n"
         "plan = RollbackPlan(instant=InstantInfo(time='1', action='commit'), requests=())\n"
-        "assert RollbackPlan.from_bytes(plan.to_bytes(), where='here') == plan\n"
+        "assert RollbackPlan.from_bytes(plan.to_bytes()) == plan\n"
         "print(RollbackPlan.to_bytes.__code__.co_filename)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

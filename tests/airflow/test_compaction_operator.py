@@ -84,7 +84,7 @@ def test_a_log_compaction_is_asked_for_by_its_kind(
     task.execute(task_context(task))
     (command,) = submissions
     request = CompactionRequest.from_args(command[command.index(job_script("compaction")) + 1 :])
-    assert (request.kind, request.operation) == ("log_compaction", "log_compact")
+    assert (request.kind, request.operation_name) == ("log_compaction", "log_compact")
     assert request.options()["hoodie.log.compaction.blocks.threshold"] == "3"
     wrong = make(kind="log_compaction", strategy="UnBoundedCompactionStrategy")
     with pytest.raises(PyhudiRequestError, match="no strategy"):

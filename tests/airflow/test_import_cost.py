@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 
+import airflow_provider_pyhudi
+
 HEAVY = ("fastavro", "numpy", "pandas", "pyarrow", "pyspark")
-MODULES = (
-    "airflow_provider_pyhudi.operators.upsert",
-    "airflow_provider_pyhudi.sensors.instant",
-    "airflow_provider_pyhudi.triggers.timeline",
-    "airflow_provider_pyhudi.hooks.table",
-    "airflow_provider_pyhudi.provider_info",
-)
+MODULES = [
+    found.name
+    for found in pkgutil.walk_packages(
+        airflow_provider_pyhudi.__path__, f"{airflow_provider_pyhudi.__name__}."
+    )
+]
 
 
 def test_importing_the_provider_loads_nothing_heavy() -> None:

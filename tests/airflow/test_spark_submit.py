@@ -17,6 +17,7 @@ from airflow.providers.apache.spark.operators import spark_submit as parent
 from airflow_provider_pyhudi.exceptions import (
     PyhudiConflictError,
     PyhudiEnvironmentError,
+    PyhudiInternalError,
     PyhudiRequestError,
 )
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
@@ -114,6 +115,7 @@ def executable(path: Path, body: str) -> str:
         pytest.param(2, PyhudiRequestError, id="the request is wrong"),
         pytest.param(3, PyhudiConflictError, id="another writer won"),
         pytest.param(4, PyhudiEnvironmentError, id="the surroundings failed"),
+        pytest.param(5, PyhudiInternalError, id="the engine contradicts itself"),
         pytest.param(1, PyhudiEnvironmentError, id="spark-submit itself failed"),
     ],
 )

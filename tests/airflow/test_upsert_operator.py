@@ -17,6 +17,7 @@ from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from pyhudi.flags import flags_of
 from pyhudi.jobs import JobResult, UpsertRequest
 from tests.support.airflow import task_context
 
@@ -248,7 +249,7 @@ def test_the_parent_s_templated_fields_stay_templated() -> None:
 
 def test_every_flag_of_the_job_has_an_argument() -> None:
     task = make()
-    flags = set(UpsertRequest.__dataclass_fields__) - {"idempotency_key", "result_path", "verbose"}
+    flags = set(flags_of(UpsertRequest)) - {"idempotency_key", "result_path", "verbose"}
     assert [name for name in sorted(flags) if not hasattr(task, name)] == []
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyhudi.transaction import transaction
+from pyhudi.transaction import exclusion
 
 
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The threads take turns by call; a pause between two calls only makes the tests slow."""
-    monkeypatch.setattr(transaction.time, "sleep", lambda _: None)
+    monkeypatch.setattr(exclusion.time, "sleep", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ import pytest
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.services import compaction
 from pyhudi.services.compaction import unschedule
-from pyhudi.services.rollback import recover
+from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
-from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
+from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.golden import expected_rows
 from tests.support.memory import MemoryStorage
@@ -91,6 +91,7 @@ def calls_of(act: Callable[[Storage], object], storage: MemoryStorage) -> int:
     return faults.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STOPPING)
 def test_a_run_that_stops_anywhere_is_done_by_the_next(planned: MemoryStorage, kind: Fault) -> None:
     total = calls_of(run, planned)
@@ -99,6 +100,7 @@ def test_a_run_that_stops_anywhere_is_done_by_the_next(planned: MemoryStorage, k
         check_stopped(planned.copy(), run, kind, at)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STOPPING)
 def test_a_plan_that_stops_anywhere_is_there_or_not(logged: MemoryStorage, kind: Fault) -> None:
     total = calls_of(plan_and_run, logged)
@@ -132,6 +134,7 @@ def check_stopped(
     assert values(read_texts(storage, query_type="read_optimized")) == ROWS, what
 
 
+@pytest.mark.slow
 def test_a_run_that_dies_twice_is_done_by_the_third(planned: MemoryStorage) -> None:
     total = calls_of(run, planned)
     for first in range(total // 3, total, 9):
@@ -206,10 +209,10 @@ def test_a_writer_and_a_plan_that_begin_at_once_lose_nothing(logged: MemoryStora
 
         def write(own: TurnStorage) -> None:
             writer = writer_on(own, clock_at(NOW_MS + 5))
-            with Transaction(writer, Action.DELTA_COMMIT) as begun:
+            with InstantRun(writer, Action.DELTA_COMMIT) as begun:
                 delete_key(own, KEY, begun.instant)
-                begun.start(b"")
-                begun.complete(b"", frozenset())
+                begun.start(None)
+                begun.complete(None, frozenset())
 
         raised = run_in_turns(storage, order, write, lambda own: plan(own, clock_at()))
         assert all(each is None or isinstance(each, ConflictError) for each in raised), raised

@@ -11,14 +11,13 @@ from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.jobs import LOG_COMPACTION_KIND
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block, iter_blocks
-from pyhudi.services.log_compaction import LogCompactionRun, unschedule_log_compaction
-from pyhudi.services.rollback import recover
+from pyhudi.services.log_compaction import log_compaction_run, unschedule_log_compaction
+from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import FakeClock
 from pyhudi.timeline.instant import Action, State
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
+from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_compaction import (
@@ -40,6 +39,7 @@ from tests.support.plain_log_compaction import (
 )
 from tests.support.plain_write import outcome
 from tests.support.schedule import TurnStorage, run_in_turns
+from tests.support.timelines import active_of
 from tests.support.visited import Visited
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -187,10 +187,10 @@ def write(storage: Storage) -> None:
     """What a writer does that deletes a key."""
     writer = writer_on(storage, clock_at(NOW_MS + 5_000))
     recover(writer)
-    with Transaction(writer, Action.DELTA_COMMIT) as begun:
+    with InstantRun(writer, Action.DELTA_COMMIT) as begun:
         delete_key(storage, KEY, begun.instant)
-        begun.start(b"")
-        begun.complete(b"", frozenset())
+        begun.start(None)
+        begun.complete(None, frozenset())
 
 
 def test_of_two_that_run_one_plan_one_goes_on(planned: MemoryStorage, rows: list[str]) -> None:
@@ -239,16 +239,15 @@ def test_a_run_that_another_writer_has_half_undone_cannot_commit(
 ) -> None:
     """Of the instant that keeps others from writing and its own only one is left."""
     storage = planned.copy()
-    compacting = LogCompactionRun(writer_on(storage, clock_at()), PLANNED)
-    with compacting as work:
+    with log_compaction_run(writer_on(storage, clock_at()), PLANNED) as work:
         stats = write_slices(work, PLANNED, LOG_COMPACTION_KIND)
         written = frozenset(stat.path or "" for stat in stats)
         assert written <= storage.files.keys()
         timeline = load_table(storage).timeline
         (undone,) = [each for each in timeline.pending_writes() if each.action is gone]
-        active.remove(storage, work.table.config.version, undone)
+        active_of(storage).remove(undone)
         with pytest.raises(ConflictError, match="was rolled back by another writer"):
-            compacting.complete(b"{}", written)
+            work.run.complete(None, written)
         assert not written & storage.files.keys()
     recover(writer_on(storage, clock_at(NOW_MS + 20_000)))
     assert read_texts(storage) == rows

@@ -7,21 +7,19 @@ from collections.abc import Callable
 import pytest
 
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
-from pyhudi.actions.replace import requested_replace
+from pyhudi.actions.replace import RequestedReplace
 from pyhudi.errors import HudiError
-from pyhudi.services.rollback import recover
+from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
-from pyhudi.timeline import active
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.files.create import create_files
 from pyhudi.write.plan.replacing import replaced_file_ids
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
-    CONFIG,
     Rows,
     clock_at,
     incoming,
@@ -34,6 +32,7 @@ from tests.support.plain_write import (
     upsert,
     writer_on,
 )
+from tests.support.timelines import active_of
 
 OLD: Rows = {("x", "a"): (1, "old"), ("x", "b"): (1, "old"), ("y", "c"): (1, "old")}
 # Keys that were there and keys that were not, in a partition that was there and one that was not.
@@ -46,16 +45,16 @@ def overwrite(storage: Storage, rows: Rows, clock: Clock, *more: str) -> str:
     """Recover, then replace the partitions of the rows, and ``more``; answers the instant."""
     writer = writer_on(storage, clock)
     recover(writer)
-    with Transaction(writer, Action.REPLACE_COMMIT, requested_replace()) as transaction:
+    with InstantRun(writer, Action.REPLACE_COMMIT, RequestedReplace()) as run:
         table = load_table(storage)
         partitions = sorted({part for part, _ in rows} | set(more))
         replaced = replaced_file_ids(partitions, table.latest_slices(partitions))
-        transaction.start(b"{}")
-        job = job_on(storage, transaction.instant)
+        run.start(None)
+        job = job_on(storage, run.instant)
         stats = {}
         for number, part in enumerate(sorted({part for part, _ in rows})):
             batch = incoming({key: row for (where, key), row in rows.items() if where == part})
-            name = f"{part}-{transaction.instant}-0"
+            name = f"{part}-{run.instant}-0"
             made = create_files(job, task(number), partition=part, file_id=name, rows=batch)
             stats[part] = tuple(made)
         metadata = ReplaceCommitMetadata(
@@ -65,8 +64,8 @@ def overwrite(storage: Storage, rows: Rows, clock: Clock, *more: str) -> str:
             partition_to_replaced_file_ids=replaced,
         )
         written = frozenset(stat.path or "" for made in stats.values() for stat in made)
-        transaction.complete(metadata.to_bytes(), written)
-    return transaction.instant
+        run.complete(metadata, written)
+    return run.instant
 
 
 def delete_x(storage: Storage, clock: Clock) -> str:
@@ -132,11 +131,11 @@ def test_a_dead_overwrite_is_rolled_back_under_its_own_name(written: MemoryStora
     storage = written.copy()
     faults = Faults(Fault.DEATH, total - 6)
     outcome(lambda: overwrite(FaultyStorage(storage, faults), BATCH, clock_at()))
-    (dead,) = active.load(storage, CONFIG.version).pending()
+    (dead,) = active_of(storage).load().pending()
     assert dead.action is Action.REPLACE_COMMIT
     bury(storage)
     assert recover(writer_on(storage, clock_at())) == (dead.time,)
-    timeline = active.load(storage, CONFIG.version)
+    timeline = active_of(storage).load()
     assert [instant.action for instant in timeline] == [Action.COMMIT, Action.ROLLBACK]
     assert read_rows(storage) == OLD
     assert leftovers(storage) == []

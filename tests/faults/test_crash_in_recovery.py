@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyhudi.errors import HudiError
-from pyhudi.services.rollback import recover
+from pyhudi.services.recovery import recover
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (

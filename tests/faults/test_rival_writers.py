@@ -9,13 +9,11 @@ from functools import partial
 
 import pytest
 
-from pyhudi.config.versions import TableVersion
 from pyhudi.errors import ConflictError
-from pyhudi.services.rollback import recover
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import FakeClock
+from pyhudi.services.recovery import recover
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.transaction.instant_run import InstantRun
+from tests.support.clocks import FakeClock
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
     NOW_MS,
@@ -30,6 +28,7 @@ from tests.support.plain_write import (
     writer_on,
 )
 from tests.support.schedule import TurnStorage, run_in_turns
+from tests.support.timelines import active_of
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -54,7 +53,7 @@ class Beginner:
         writer = writer_on(storage, self.clock)
         if self.recovers:
             recover(writer)
-        entered = Transaction(writer, Action.COMMIT)
+        entered = InstantRun(writer, Action.COMMIT)
         entered.__enter__()
         entered._heartbeat._ended.set()
         self.instant = entered.instant
@@ -95,7 +94,7 @@ def check_beginners(
         raised,
         order,
     )
-    pending = active.load(storage, TableVersion.SIX).pending_writes()
+    pending = active_of(storage).load().pending_writes()
     assert [instant.time for instant in pending] == going_on, order
     assert storage.below(".hoodie/.heartbeat") == [
         f".hoodie/.heartbeat/{instant}" for instant in going_on
@@ -136,9 +135,9 @@ def test_a_writer_that_was_taken_for_dead_cannot_commit() -> None:
 
 
 def suspended(storage: MemoryStorage, clock: FakeClock) -> None:
-    with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
-        write_rows(storage, RIVALS[0], transaction.instant)
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
+        write_rows(storage, RIVALS[0], run.instant)
         clock.advance(120_001)
         storage.now_ms = clock.now_ms()
         upsert(storage, RIVALS[1], clock)
-        finish(transaction, write_rows(storage, RIVALS[0], transaction.instant, attempt=1))
+        finish(run, write_rows(storage, RIVALS[0], run.instant, attempt=1))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pyhudi.services.rollback import recover
+from pyhudi.services.recovery import recover
 from pyhudi.timeline.instant import Action
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import read_markers
-from pyhudi.transaction.transaction import Transaction
 from tests.support.faulty import Fault, Faults, FaultyStorage
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import (
@@ -39,10 +39,10 @@ def test_only_the_files_of_the_attempt_that_counts_are_kept(
     written: MemoryStorage, counted: int
 ) -> None:
     writer = writer_on(written, clock_at())
-    with Transaction(writer, Action.COMMIT) as transaction:
-        attempts = [write_rows(written, BATCH, transaction.instant, attempt=n) for n in range(2)]
-        assert len(read_markers(written, transaction.instant)) == 4
-        finish(transaction, attempts[counted])
+    with InstantRun(writer, Action.COMMIT) as run:
+        attempts = [write_rows(written, BATCH, run.instant, attempt=n) for n in range(2)]
+        assert len(read_markers(written, run.instant)) == 4
+        finish(run, attempts[counted])
     assert read_rows(written) == BATCH
     assert leftovers(written) == []
 
@@ -50,11 +50,11 @@ def test_only_the_files_of_the_attempt_that_counts_are_kept(
 def test_an_attempt_that_died_midway_leaves_nothing(written: MemoryStorage) -> None:
     for at in range(1, 40):
         storage = written.copy()
-        with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
+        with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
             dying = FaultyStorage(storage, Faults(Fault.DEATH, at))
-            instant = transaction.instant
+            instant = run.instant
             outcome(lambda storage=dying, i=instant: write_rows(storage, BATCH, i))
-            finish(transaction, write_rows(storage, BATCH, instant, attempt=1))
+            finish(run, write_rows(storage, BATCH, instant, attempt=1))
         assert read_rows(storage) == BATCH
         assert leftovers(storage) == []
 
@@ -76,14 +76,14 @@ def test_an_attempt_that_outlives_the_rollback_is_swept_by_the_next_write(
     storage, clock = new_table(), clock_at()
     if not is_first_write:
         upsert(storage, OLD, clock)
-    with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
-        write_rows(storage, BATCH, transaction.instant)
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
+        write_rows(storage, BATCH, run.instant)
     before = {} if is_first_write else OLD
     assert read_rows(storage) == before
     assert leftovers(storage) == []
     # The zombie's files lie there while another write goes by, and before one looks again.
     upsert(storage, {("y", "n"): (3, "next")}, clock)
-    write_rows(storage, {("z", "e"): (9, "zombie")}, transaction.instant, attempt=7)
+    write_rows(storage, {("z", "e"): (9, "zombie")}, run.instant, attempt=7)
     recover(writer_on(storage, clock))
     assert read_rows(storage) == {**before, ("y", "n"): (3, "next")}
     assert leftovers(storage) == []

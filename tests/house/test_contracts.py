@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -54,3 +55,18 @@ def _contracts() -> list[dict[str, Any]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = project["tool"]["importlinter"]["contracts"]
     return found
+
+
+def test_the_commit_point_is_one_line() -> None:
+    found = [
+        f"{module.where}:{node.lineno}"
+        for module in shipped()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "complete"
+        and ast.unparse(node.value).endswith("active")
+    ]
+    assert len(found) == 1, (
+        f"instants are completed at {found}. Whatever is done before readers see a commit is done "
+        "for all of them at one place: call complete_instant, or better run an InstantRun"
+    )

@@ -18,7 +18,7 @@ NOT_OURS = (".hoodie", "/", "~", "http")
 """How paths begin that are no files of the repository: those of tables and of users."""
 
 PATH = re.compile(r"`([\w.<>*-]*/[\w./<>*-]*|[\w-]+\.(?:py|md|toml|avsc))`")
-PROOF = re.compile(r"`((?:tests|benchmarks)/[\w./]+)(?:::(\w+))?`")
+PROOF = re.compile(r"`(tests/[\w./]+)(?:::(\w+))?`")
 
 
 def test_every_path_of_a_page_exists() -> None:
@@ -56,9 +56,49 @@ def test_every_name_that_a_page_gives_with_a_path_is_in_that_file() -> None:
     assert not lost, f"these pages look for a name where it is not: {lost}"
 
 
+def test_the_map_of_the_readme_is_the_tree() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    chapter = readme.partition("## Where things are")[2]
+    places, top = set(), ""
+    for line in chapter.partition("```text\n")[2].partition("```")[0].splitlines():
+        names = re.findall(r"([\w/]+)/(?: |$)", line[:28])
+        assert names, f"this line of the map names no folder: {line}"
+        top = top if line.startswith(" ") else f"{names[0]}/"
+        places |= {f"{top}{name}" if line.startswith(" ") else name for name in names}
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    outer = {
+        folder.name
+        for folder in ROOT.iterdir()
+        if f"{folder.name}/" not in ignored and not folder.name.startswith(".")
+        if any(folder.rglob("*.py")) or folder == DOCS
+    }
+    inner = {
+        f"{folder.relative_to(ROOT)}/{found.name}"
+        for folder in (ENGINE, PROVIDER)
+        for found in folder.iterdir()
+        if (found / "__init__.py").is_file()
+    }
+    wanted = outer | inner | {"spark_jobs/pyhudi"}
+    assert places == wanted, (
+        f"README.md's map lacks {sorted(wanted - places)} and has {sorted(places - wanted)}"
+    )
+
+
+def test_every_word_of_the_glossary_is_told_once_with_its_module() -> None:
+    glossary = (DOCS / "where.md").read_text(encoding="utf-8").partition("\n## Where")[0]
+    rows = [row for row in _rows(glossary) if len(row) == 3]
+    assert len(rows) == len(_rows(glossary)) > 40, "the glossary's rows have three cells"
+    words = [word for word, _, _ in rows]
+    assert words == sorted(set(words), key=str.lower), "words come once, in alphabetical order"
+    lost = [
+        word for word, _, place in rows if not (ROOT / "spark_jobs" / place.strip("`")).exists()
+    ]
+    assert not lost, f"docs/where.md sends to modules that are not there for {lost}"
+
+
 def test_every_invariant_names_tests_that_exist() -> None:
     lost, unproven = [], []
-    for invariant, _, tests in _rows(DOCS / "invariants.md"):
+    for invariant, _, tests in _rows((DOCS / "invariants.md").read_text(encoding="utf-8")):
         named = PROOF.findall(tests)
         if not named:
             unproven.append(invariant)
@@ -89,9 +129,19 @@ def test_the_page_of_options_leaves_none_out() -> None:
 
 def test_the_architecture_names_every_package() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    packages = {module.name for module in shipped() if module.is_package and "." in module.name}
-    missing = sorted(name for name in packages if name.rpartition(".")[2] not in page)
-    assert not missing, f"docs/architecture.md does not say what these are for: {missing}"
+    told = {path.rstrip("/") for path in re.findall(r"`([\w/]+)`", page)}
+    missing = sorted(set(_packages()) - told)
+    assert not missing, (
+        f"docs/architecture.md does not say what these are for: {missing}. A package is named by "
+        "its path below pyhudi or the provider, as code: `logfile/avro/`"
+    )
+
+
+def _packages() -> Iterator[str]:
+    """The packages of the engine and the provider, by their path within these."""
+    for module in shipped():
+        if module.is_package and "." in module.name:
+            yield module.name.partition(".")[2].replace(".", "/")
 
 
 def _pages() -> Iterator[Path]:
@@ -100,10 +150,9 @@ def _pages() -> Iterator[Path]:
     yield ROOT / "CHANGELOG.md"
 
 
-def _rows(page: Path) -> list[list[str]]:
-    """The rows of a page's tables, without their heads."""
-    lines = page.read_text(encoding="utf-8").splitlines()
-    rows = [line for line in lines if line.startswith("| ")]
+def _rows(page: str) -> list[list[str]]:
+    """The rows of a page's table, without its head."""
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows[1:]]
 
 

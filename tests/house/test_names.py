@@ -97,6 +97,19 @@ def test_a_test_is_named_by_a_sentence() -> None:
     )
 
 
+def test_a_test_that_needs_java_says_so() -> None:
+    """By its marker, so that `make unit` leaves it out; those of tests/interop get theirs there."""
+    silent = []
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        folder = file.relative_to(ROOT / "tests").parts[0]
+        text, tree = parse(file)
+        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        takes_session = any(each.arg == "spark" for node in functions for each in node.args.args)
+        if folder == "spark" or (takes_session and folder != "interop"):
+            silent += [] if "pytestmark = pytest.mark.spark\n" in text else [file.name]
+    assert not silent, f"these need Java and lack pytestmark = pytest.mark.spark: {silent}"
+
+
 def _words(node: Definition) -> list[str]:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", node.name).lower().strip("_").split("_")
 

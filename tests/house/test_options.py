@@ -8,9 +8,11 @@ import re
 from pyhudi.config import known
 from pyhudi.config.hudi_options import hudi_options
 from pyhudi.config.option import declared
+from pyhudi.config.reference import declarations
 from pyhudi.errors import UnsupportedError
 from tests.support.source_tree import ROOT, docstrings, shipped
 
+MOST_FIELDS = 20
 KEY = re.compile(r"\bhoodie\.[a-z0-9_{}]+(?:\.[a-z0-9_]+)*")
 
 ELSEWHERE = {
@@ -34,10 +36,36 @@ def test_a_key_is_mentioned_only_where_it_is_declared() -> None:
         for key in KEY.findall(text)
     }
     assert not (wrong := sorted(found - set(ELSEWHERE))), (
-        f"these places spell an option's key: {wrong}. A key is declared once in pyhudi/config and "
-        "everything else says OPTION.key, so that its name, default and doc cannot come apart"
+        f"these places name an option's key: {wrong}. A key is declared once in pyhudi/config and "
+        "everything else says OPTION.key, so that its name, default and text cannot come apart"
     )
     assert not (stale := sorted(set(ELSEWHERE) - found)), f"ELSEWHERE lists what is gone: {stale}"
+
+
+def test_a_key_is_written_once_in_the_configuration() -> None:
+    written = [
+        text
+        for module in shipped()
+        if module.where.startswith("pyhudi/config/")
+        for text in _strings(module.tree)
+        if KEY.fullmatch(text)
+    ]
+    assert not (twice := sorted({key for key in written if written.count(key) > 1})), (
+        f"these keys are written out twice: {twice}. The option's declaration has the key; what a "
+        "table's properties call it is a name beside it"
+    )
+
+
+def test_a_config_value_has_few_enough_fields_to_read() -> None:
+    counts = {
+        f"{module.where}:{name}": sum(isinstance(each, ast.AnnAssign) for each in node.body)
+        for module in shipped()
+        if module.where.startswith("pyhudi/config/")
+        for name, node in module.definitions()
+        if isinstance(node, ast.ClassDef)
+    }
+    large = {where: count for where, count in counts.items() if count > MOST_FIELDS}
+    assert not large, f"these config values have many fields: {large}. Group them by subject"
 
 
 def test_a_key_is_declared_once() -> None:
@@ -78,12 +106,18 @@ def test_a_line_about_an_option_says_what_it_means() -> None:
 
 
 def test_an_option_says_what_it_does_in_a_line() -> None:
-    wrong = [
-        option.key
-        for option in declared().values()
-        if not option.doc or option.doc[0].isspace() or option.doc.endswith(".")
-    ]
-    assert not wrong, f"the doc of these options is no short phrase without a full stop: {wrong}"
+    said = {
+        option.key: text
+        for module in known.MODULES
+        for option, text in declarations(module)
+        if text
+    }
+    assert not (silent := sorted(set(declared()) - set(said))), (
+        f"no text stands below the declaration of these options, or known.MODULES lacks their "
+        f"module: {silent}"
+    )
+    wrong = sorted(key for key, text in said.items() if text.endswith("."))
+    assert not wrong, f"the text of these options is no short phrase without a full stop: {wrong}"
 
 
 def test_every_option_is_read_somewhere() -> None:
@@ -97,7 +131,11 @@ def test_every_option_is_read_somewhere() -> None:
         for name, value in vars(module).items()
         if value in declared().values()
     }
-    dead = sorted(key for name, key in names.items() if f"{name}.read(" not in readers)
+    dead = sorted(
+        key
+        for name, key in names.items()
+        if f"{name}.read(" not in readers and f"setting({name})" not in readers
+    )
     assert not dead, f"these options are declared, documented and never read: {dead}"
 
 

@@ -22,15 +22,8 @@ LIGHT = ("pyhudi", "pyhudi.jobs", "pyhudi.errors", "pyhudi.config.write", "pyhud
 @pytest.mark.parametrize("name", LIGHT)
 def test_importing_it_loads_no_heavy_library(name: str) -> None:
     script = f"import sys, {name}\nprint(sorted(set({HEAVY!r}) & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(ROOT / "spark_jobs")},
-        check=True,
-    )
-    assert done.stdout.strip() == "[]", (
-        f"import {name} loads {done.stdout.strip()}. The scheduler parses DAGs all day: what is "
+    assert (loaded := _printed(script)) == "[]", (
+        f"import {name} loads {loaded}. The scheduler parses DAGs all day: what is "
         "heavy is imported by the modules that need it, and public names are looked up on first use"
     )
 
@@ -53,8 +46,31 @@ def test_a_package_names_what_it_offers_once_for_people_and_once_for_type_checke
     )
 
 
+def test_what_a_write_returns_is_public() -> None:
+    script = (
+        f"import sys, pyhudi\nfrom pyhudi import JobResult\n"
+        f"print(JobResult.__module__, sorted(set({HEAVY!r}) & set(sys.modules)))"
+    )
+    assert _printed(script) == "pyhudi.jobs []"
+    (write,) = [
+        node
+        for module in engine()
+        for name, node in module.definitions()
+        if module.name.startswith("pyhudi.spark") and name == "write"
+    ]
+    assert isinstance(write, ast.FunctionDef)
+    assert write.returns is not None
+    assert ast.unparse(write.returns) in pyhudi.__all__, (
+        f"pyhudi.spark.write returns {ast.unparse(write.returns)}, which no user can import"
+    )
+
+
 def test_every_error_is_public() -> None:
-    names = [name for name, value in vars(errors).items() if inspect.isclass(value)]
+    names = [
+        name
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, Exception)
+    ]
     assert set(names) <= set(pyhudi.__all__), (
         f"{sorted(set(names) - set(pyhudi.__all__))} can be raised but not caught by a public name"
     )
@@ -63,6 +79,18 @@ def test_every_error_is_public() -> None:
 def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pyhudi.nothing  # noqa: B018
+
+
+def _printed(script: str) -> str:
+    """What a fresh Python with nothing but the engine on its path prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT / "spark_jobs")},
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 def _typed_names(module: Module) -> set[str]:

@@ -14,7 +14,6 @@ ARGUMENT_CHECKS = {
     "pyhudi/basefile/bloom.py:_parse_header": "parse makes it a CorruptTableError",
     "pyhudi/basefile/bloom.py:_row": "parse makes it a CorruptTableError",
     "pyhudi/spark/shuffle_keys.py:shuffle_keys": "a caller's bad argument",
-    "pyhudi/keys/key_hash.py:_string_buffers": "a caller's bad argument",
     "pyhudi/keys/record_key.py:record_keys": "a caller's bad argument",
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.request": (
         "an abstract method, which every operator has"
@@ -23,10 +22,8 @@ ARGUMENT_CHECKS = {
 """Functions that may raise an error of Python's own, and why a caller cannot meet it."""
 
 CATCHES_ALL = {
-    "pyhudi/services/compaction.py:CompactionRun.__enter__": "ends the heartbeat, raises again",
     "pyhudi/spark/job.py:run_job": "the process ends here, with a line and a code",
     "pyhudi/storage/create.py:_Sibling.__enter__": "removes its temporary file, raises again",
-    "pyhudi/transaction/transaction.py:Transaction.__enter__": "withdraws, raises again",
 }
 """Functions that catch everything: they raise it again, or are the last ones to see it."""
 

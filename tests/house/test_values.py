@@ -9,11 +9,10 @@ from tests.support.source_tree import base_name, shipped
 FROZEN = {"frozen": True, "slots": True, "kw_only": True}
 
 OTHERWISE = {
-    "pyhudi/config/table.py:_Reader": ({"kw_only"}, "a private view of one mapping"),
     "pyhudi/filegroup/listing.py:StorageListing": ({"kw_only"}, "one field, what it lists"),
     "pyhudi/timeline/timeline.py:Timeline": ({"kw_only"}, "one field, the instants"),
     "pyhudi/pipeline/stopwatch.py:Stage": ({"frozen"}, "state of a running stage, counted up"),
-    "pyhudi/logfile/slice_log.py:LogCounts": ({"frozen"}, "counted up while log files are read"),
+    "pyhudi/fileslice/logs.py:LogCounts": ({"frozen"}, "counted up while log files are read"),
     "pyhudi/write/files/handle.py:RowCounts": (
         {"frozen", "kw_only"},
         "state of an open handle, counted up while it writes",
@@ -30,7 +29,7 @@ OTHERWISE = {
 """Dataclasses that leave something out, what it is, and why."""
 
 JSON_AS_IT_IS = {
-    "pyhudi/write/job.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it",
+    "pyhudi/write/context.py:WriteContext.avro_schema": "an Avro schema, as fastavro takes it",
 }
 """Fields that hold a plain dict, and what is in it."""
 

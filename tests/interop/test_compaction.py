@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import pyhudi
 import pyhudi.spark
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.services.compaction import CompactionRun
+from pyhudi.services.compaction import compaction_run
 from pyhudi.timeline.clock import SystemClock
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
@@ -228,11 +228,17 @@ def test_hudi_goes_on_where_we_wrote_and_compacted(
     assert hudi.failures(table) == []
 
 
+_DEAD: list[object] = []
+"""Runs that ended as processes do: nothing of theirs is cleared up."""
+
+
 def die_midway(table: Path, instant: str) -> None:
     """A run that has written its files and no commit."""
-    run = CompactionRun(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
-    write_slices(run.__enter__(), instant)
-    run._heartbeat._ended.set()
+    run = compaction_run(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
+    _DEAD.append(run)
+    work = run.__enter__()
+    write_slices(work, instant)
+    work.run._heartbeat._ended.set()
     (table / ".hoodie" / ".heartbeat" / instant).write_bytes(heartbeat_of(dead_pid()))
 
 

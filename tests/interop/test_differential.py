@@ -6,13 +6,12 @@ writes, one that we write, and one on which both take turns. More seeds:
     PYHUDI_SEEDS=7,8,100-120 python -m pytest -m interop tests/interop/test_differential.py
 
 PYHUDI_KINDS=all draws further operations, indexes and merge rules. Without PYHUDI_SEEDS one seed
-is made of the engine's sources: each change of them draws a history of its own, which the same
-sources draw again.
+is made of the engine's code: each change of it draws a history of its own, which the same code
+draws again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,7 @@ from tests.interop.differential_cases import Case, Step, case_of
 from tests.interop.differential_shapes import EVERY_KIND
 from tests.interop.hudi import RealHudi
 from tests.interop.rows import Row, difference, without
-from tests.support.source_tree import ENGINE
+from tests.support.source_tree import ENGINE, seed_of
 
 FIXED_SEEDS = (1, 7)
 # Seeds that once failed, by what they found.
@@ -43,14 +42,7 @@ def _chosen() -> Iterator[tuple[str, int]]:
         return
     yield from ((str(seed), seed) for seed in FIXED_SEEDS)
     yield from REGRESSIONS.items()
-    yield "of_the_sources", _seed_of(ENGINE)
-
-
-def _seed_of(folder: Path) -> int:
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return int.from_bytes(digest.digest()[:4])
+    yield "of_the_sources", seed_of(ENGINE)
 
 
 CASES = [pytest.param(c.version, c, id=name) for name, s in _chosen() for c in (case_of(s),)]

@@ -18,7 +18,7 @@ from pyhudi.jobs import LOG_COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks
-from pyhudi.services.log_compaction import LogCompactionRun
+from pyhudi.services.log_compaction import log_compaction_run
 from pyhudi.timeline.clock import SystemClock
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
@@ -199,10 +199,16 @@ def only(version: str, hudi: RealHudi) -> None:
         pytest.skip(f"one release says enough, which is {version}")
 
 
+_DEAD: list[object] = []
+"""Runs that ended as processes do: nothing of theirs is cleared up."""
+
+
 def die_midway(table: Path, instant: str) -> None:
     """A run that has written its files and no commit."""
-    run = LogCompactionRun(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
-    write_slices(run.__enter__(), instant, LOG_COMPACTION_KIND)
+    run = log_compaction_run(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
+    _DEAD.append(run)
+    work = run.__enter__()
+    write_slices(work, instant, LOG_COMPACTION_KIND)
     for heartbeat in (table / ".hoodie" / ".heartbeat").iterdir():
         heartbeat.write_bytes(heartbeat_of(dead_pid()))
 

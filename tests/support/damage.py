@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import HudiError
+from pyhudi.fileslice.logs import read_log_records
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.logfile.framing import MAGIC, BlockKind, HeaderKey, encode_block
-from pyhudi.logfile.slice_log import LogReading, read_log_records
 from pyhudi.merge.rule import MergeRule
 from tests.support.hfiles import CRC32, hfile_block
-from tests.support.log_files import SCHEMA, avro_block, delete_block, rows
+from tests.support.log_files import SCHEMA, avro_block, committed, delete_block, rows
 
 TABLE = pa.schema([("_hoodie_record_key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
 KEY = "_hoodie_record_key"
@@ -98,14 +99,11 @@ def read(files: Mapping[str, bytes]) -> State | HudiError:
     def open_file(name: str) -> Iterator[pa.NativeFile]:
         yield pa.BufferReader(files[name])
 
-    how = LogReading(
-        is_wanted=lambda instant: instant in "123456789",
-        schema=TABLE,
-        keys_of=lambda found: found.column(KEY),
-        rule=MergeRule(mode=MergeMode.COMMIT_TIME),
+    reading = SliceReading(
+        rule=MergeRule(mode=MergeMode.COMMIT_TIME), timeline=committed(*"123456789")
     )
     try:
-        found = read_log_records(list(files), open_file, how)
+        found = read_log_records(list(files), open_file, TABLE, reading)
     except HudiError as error:
         return error
     values = found.rows.to_pylist()

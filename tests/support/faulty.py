@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
@@ -87,7 +88,7 @@ class FaultyStorage:
     def read(self, path: str) -> bytes:
         return self._read(lambda: self.inner.read(path))
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         return self._read(lambda: self.inner.open_input(path))
 
     def open_output(self, path: str) -> pa.NativeFile:

@@ -23,6 +23,8 @@ from pyhudi.logfile.deletes.blocks import (
 )
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
 from tests.support.golden import golden_table
 
 SCHEMA: Mapping[str, Any] = {
@@ -143,3 +145,12 @@ def golden_blocks(name: str, kind: BlockKind) -> Iterator[tuple[Block, bytes]]:
         for block in iter_blocks(source, path.name):
             if block.kind is kind:
                 yield block, block.read(source)
+
+
+def committed(*times: str) -> Timeline:
+    """A timeline on which the writes of these times, and none before them, are committed."""
+    done = [
+        Instant(time=time, action=Action.DELTA_COMMIT, state=State.COMPLETED)
+        for time in ("", *times)
+    ]
+    return Timeline.of(done)

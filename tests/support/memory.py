@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 
 import pyarrow as pa
 
 from pyhudi.errors import AlreadyExistsError, MissingFileError
-from pyhudi.storage.storage import FileStatus
+from pyhudi.storage.storage import FileStatus, located_input
 
 
 class MemoryStorage:
@@ -57,8 +58,8 @@ class MemoryStorage:
             raise MissingFileError(f"{path} is not there")
         return self.files[path]
 
-    def open_input(self, path: str) -> pa.NativeFile:
-        return pa.BufferReader(self.read(path))
+    def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
+        return located_input(pa.BufferReader(self.read(path)), self.absolute(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
         self.put(path, b"")

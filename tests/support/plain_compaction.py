@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.config.read import ReadConfig
-from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import HeartbeatConfig, WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.jobs import COMPACTION_KIND
-from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
 from pyhudi.services.compaction import CompactionWork, schedule
 from pyhudi.services.compaction_job import (
@@ -27,18 +25,16 @@ from pyhudi.services.compaction_job import (
     compaction_metadata,
 )
 from pyhudi.services.compaction_kinds import compaction_kind
-from pyhudi.services.rollback import roll_back
+from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
-from pyhudi.table.pending import pending_compactions
 from pyhudi.table.table import load_table
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import Clock
+from pyhudi.timeline.clock import Clock, SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.transaction import Writer
-from pyhudi.write.job import TaskIdentity
+from pyhudi.transaction.exclusion import Writer
 from tests.support.golden import golden_table, row_texts, without
 from tests.support.log_files import delete_block
 from tests.support.memory import MemoryStorage
+from tests.support.timelines import active_of
 
 # A moment after all that the golden tables have seen.
 NOW_MS = 1_800_000_000_000
@@ -61,14 +57,7 @@ def golden_in_memory(name: str) -> MemoryStorage:
 
 def writer_on(storage: Storage, clock: Clock) -> Writer:
     """A writer of the table."""
-    config = load_table(storage).config
-    return Writer(
-        storage=storage,
-        config=config,
-        clock=clock,
-        heartbeat=HeartbeatConfig(),
-        undo=partial(roll_back, storage, config, clock),
-    )
+    return writer_of(load_table(storage), clock, HeartbeatConfig())
 
 
 def plan(storage: Storage, clock: Clock, config: CompactionConfig = ALWAYS) -> str | None:
@@ -81,11 +70,10 @@ def execute(
 ) -> list[WriteStat]:
     """Run a compaction or a log compaction, a task for each slice."""
     found = compaction_kind(kind)
-    run = found.run(writer_on(storage, clock), instant)
-    with run as work:
+    with found.run(writer_on(storage, clock), instant) as work:
         stats = write_slices(work, instant, kind)
-        body = compaction_metadata(work.table, stats, {}, found.commit_name).to_bytes()
-        run.complete(body, frozenset(stat.path or "" for stat in stats))
+        metadata = compaction_metadata(work.table, stats, {}, found.commit_name)
+        work.run.complete(metadata, frozenset(stat.path or "" for stat in stats))
     return stats
 
 
@@ -98,7 +86,7 @@ def write_slices(
     job = compaction_job(work.table, instant, OPTIONS, merge)
     stats = []
     for number, found in enumerate(work.slices):
-        task = TaskIdentity(partition_id=number, stage_id=work.run, attempt_id=0)
+        task = TaskIdentity(partition_id=number, stage_id=work.number, attempt_id=0)
         stats += write_slice(job, task, found, merge)
     return [replace(stat, total_scan_time=0, total_upsert_time=0) for stat in stats]
 
@@ -128,7 +116,7 @@ def delete_key(storage: Storage, key: str, instant: str) -> None:
     """What a writer does that deletes a key: a log file of the slice that is written to now."""
     table = load_table(storage)
     found = next(each for each in table.latest_slices() if key in _keys(storage, each))
-    pending = pending_compactions(storage, table.config.version, table.timeline)
+    pending = table.pending_compactions()
     base = pending.get((found.partition, found.file_id), found.base_instant)
     versions = [log.name.version for log in found.log_files if log.name.base_instant == base]
     name = LogFileName(
@@ -143,9 +131,13 @@ def delete_key(storage: Storage, key: str, instant: str) -> None:
 
 def delta_commit(storage: Storage, instant: str) -> None:
     """Complete a write to log files."""
-    for state in State:
-        done = Instant(time=instant, action=Action.DELTA_COMMIT, state=state)
-        active.write_state(storage, TableVersion.SIX, done, b"")
+    active, done = (
+        active_of(storage),
+        Instant(time=instant, action=Action.DELTA_COMMIT, state=State.REQUESTED),
+    )
+    active.request(done, None)
+    active.start(done, None)
+    active.complete(done, None, SystemClock())
 
 
 def _keys(storage: Storage, found: FileSlice) -> set[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,27 +15,28 @@ from pyhudi.config.options.merging import MergeMode
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
-from pyhudi.config.write import HeartbeatConfig
 from pyhudi.merge.rule import MergeRule
-from pyhudi.read.merged import read_slice
 from pyhudi.read.query import plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
-from pyhudi.services.rollback import recover, roll_back
+from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.create import create_table
 from pyhudi.table.table import load_table
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import Clock, FakeClock
+from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction.transaction import Transaction, Writer
+from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.instant_run import InstantRun
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.append import append_rows
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import TaskIdentity, WriteContext
+from tests.support.clocks import FakeClock
 from tests.support.memory import MemoryStorage
+from tests.support.timelines import active_of, writer_for
 
 EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
 COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
@@ -72,13 +72,7 @@ def clock_at(now_ms: int = NOW_MS) -> FakeClock:
 
 def writer_on(storage: Storage, clock: Clock, **heartbeat: int) -> Writer:
     """A writer whose time passes as the clock says."""
-    return Writer(
-        storage=storage,
-        config=CONFIG,
-        clock=clock,
-        heartbeat=HeartbeatConfig(**heartbeat),
-        undo=partial(roll_back, storage, CONFIG, clock),
-    )
+    return writer_for(storage, CONFIG, clock, **heartbeat)
 
 
 def incoming(rows: Mapping[str, tuple[int, str]], schema: pa.Schema = DATA) -> pa.Table:
@@ -119,11 +113,11 @@ def upsert(storage: Storage, rows: Rows, clock: Clock, **more: Any) -> str:
     writer = writer_on(storage, clock)
     recover(writer)
     is_delta = load_table(storage).config.table_type is TableType.MERGE_ON_READ
-    with Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT) as transaction:
-        transaction.start(b"{}")
-        stats = write_rows(storage, rows, transaction.instant, **more)
-        finish(transaction, stats)
-    return transaction.instant
+    with InstantRun(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT) as run:
+        run.start(None)
+        stats = write_rows(storage, rows, run.instant, **more)
+        finish(run, stats)
+    return run.instant
 
 
 def write_rows(
@@ -148,7 +142,7 @@ def write_rows(
     return stats
 
 
-def finish(transaction: Transaction, stats: list[WriteStat]) -> None:
+def finish(run: InstantRun, stats: list[WriteStat]) -> None:
     """Commit the files."""
     by_partition = {
         path: tuple(stat for stat in stats if stat.partition_path == path)
@@ -159,7 +153,7 @@ def finish(transaction: Transaction, stats: list[WriteStat]) -> None:
         extra_metadata={"schema": dumps(arrow_to_avro(DATA, "plain"))},
         operation_type="UPSERT",
     )
-    transaction.complete(metadata.to_bytes(), frozenset(stat.path or "" for stat in stats))
+    run.complete(metadata, frozenset(stat.path or "" for stat in stats))
 
 
 def read_rows(storage: Storage) -> Rows:
@@ -179,11 +173,11 @@ def read_rows(storage: Storage) -> Rows:
 
 def leftovers(storage: MemoryStorage) -> list[str]:
     """What no completed write accounts for: data files, markers, heartbeats, pending instants."""
-    timeline = active.load(storage, TableVersion.SIX)
+    timeline = active_of(storage).load()
     committed: set[str] = set()
     for instant in timeline.write_instants().completed():
-        data = active.read_state(storage, TableVersion.SIX, instant)
-        committed |= {stat.path or "" for stat in CommitMetadata.from_bytes(data).write_stats}
+        found = active_of(storage).read_commit(instant)
+        committed |= {stat.path or "" for stat in found.write_stats}
     data_files = {path for path in storage.files if path.endswith(".parquet") or ".log." in path}
     return [
         *sorted(data_files - committed),

@@ -118,7 +118,8 @@ def rows_get_the_values_of_others_of_their_key(runner: Runner, _: Path) -> None:
 
 
 def sorted_as_a_whole_rows_follow_from_task_to_task(runner: Runner, _: Path) -> None:
-    rows = spread(runner, *LETTERS).sort(["name"], globally=True, stable=True, tasks=3)
+    letters = spread(runner, *LETTERS)
+    rows = letters.sort(["name"], globally=True, stable=True, tasks=3, task_bytes=1)
     found = sorted(told(rows.map(seen, SEEN), "task", "name", "n"), key=lambda row: row[0])
     assert [row[1:] for row in found] == [
         (None, 4),
@@ -129,7 +130,8 @@ def sorted_as_a_whole_rows_follow_from_task_to_task(runner: Runner, _: Path) -> 
 
 
 def sorted_within_tasks_rows_stay_there(runner: Runner, _: Path) -> None:
-    rows = spread(runner, *LETTERS).sort(["name"], globally=False, stable=False, tasks=None)
+    letters = spread(runner, *LETTERS)
+    rows = letters.sort(["name"], globally=False, stable=False, tasks=None, task_bytes=1)
     found = told(rows.map(seen, SEEN), "task", "name")
     assert [name for task, name in found if task == 0] == ["a", "a", "b", "c"]
     assert [name for task, name in found if task == 1] == [None, "a", "d"]
@@ -156,7 +158,7 @@ def leaving_a_trace(folder: Path) -> TaskFunction:
 
 def hints_change_no_row(runner: Runner, _: Path) -> None:
     with runner.named("hinted") as spilled_bytes:
-        rows = spread(runner, *LETTERS).few_a_batch().with_task_bytes(1 << 20)
+        rows = spread(runner, *LETTERS).few_a_batch()
         assert len(told(rows.map(seen, SEEN), "n")) == 7
     assert spilled_bytes() == 0
     assert runner.parallelism > 0

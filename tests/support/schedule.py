@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import pyarrow as pa
@@ -82,7 +83,7 @@ class TurnStorage:
     def read(self, path: str) -> bytes:
         return self._take(lambda: self._inner.read(path))
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         return self._take(lambda: self._inner.open_input(path))
 
     def open_output(self, path: str) -> pa.NativeFile:

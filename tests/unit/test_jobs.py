@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi.config import write
 from pyhudi.config.options.operations import PARTITIONS_TO_DELETE
+from pyhudi.config.options.table import ORDERING_FIELD, RECORD_KEY_FIELD, TABLE_NAME
 from pyhudi.errors import OptionError, PlatformError
-from pyhudi.jobs import UPSERT_FLAGS, CompactionRequest, JobResult, UpsertRequest
+from pyhudi.flags import flags_of
+from pyhudi.jobs import CompactionRequest, JobResult, UpsertRequest
 
-NAME, KEY, ORDERING = write.TABLE_NAME.key, write.RECORD_KEY_FIELD.key, write.ORDERING_FIELD.key
+NAME, KEY, ORDERING = TABLE_NAME.key, RECORD_KEY_FIELD.key, ORDERING_FIELD.key
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 keys = st.text("abc.-_", min_size=1, max_size=8)
@@ -52,8 +53,8 @@ def test_a_command_line_gives_back_the_request_it_was_made_from(asked: UpsertReq
 
 
 def test_every_field_of_a_request_has_a_flag() -> None:
-    assert [flag.field for flag in UPSERT_FLAGS] != []
-    assert {flag.field for flag in UPSERT_FLAGS} == set(UpsertRequest.__dataclass_fields__)
+    for request in (UpsertRequest, CompactionRequest):
+        assert [*flags_of(request)] == [entry.name for entry in fields(request)]
 
 
 def request_of(*args: str) -> UpsertRequest:
@@ -84,7 +85,7 @@ def test_hoodie_conf_wins_over_props_and_a_shorthand_over_both(tmp_path: Path) -
 
 
 def test_a_higher_level_wins_over_an_alias_of_a_lower_one() -> None:
-    alias = write.ORDERING_FIELD.aliases[0]
+    alias = ORDERING_FIELD.aliases[0]
     request = request_of(f"--hoodie-conf={alias}=a", "--ordering-field=b")
     assert request.options() == {ORDERING: "b"}
 
@@ -93,7 +94,7 @@ def test_a_higher_level_wins_over_an_alias_of_a_lower_one() -> None:
     "second",
     [
         pytest.param(f"{ORDERING}=b", id="the same key"),
-        pytest.param(f"{write.ORDERING_FIELD.aliases[0]}=b", id="an alias"),
+        pytest.param(f"{ORDERING_FIELD.aliases[0]}=b", id="an alias"),
     ],
 )
 def test_two_values_at_one_level_are_refused(second: str) -> None:
@@ -179,7 +180,7 @@ def test_a_request_to_compact_survives_its_command_line() -> None:
 def test_a_log_compaction_is_another_kind_of_request() -> None:
     request = CompactionRequest(base_path="/t", kind="log_compaction", mode="schedule")
     assert CompactionRequest.from_args(request.to_args()) == request
-    assert (request.operation, replace(request, kind="compaction").operation) == (
+    assert (request.operation_name, replace(request, kind="compaction").operation_name) == (
         "log_compact",
         "compact",
     )

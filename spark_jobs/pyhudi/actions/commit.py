@@ -170,13 +170,13 @@ class CommitMetadata:
     operation_type: str = "UNKNOWN"
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> CommitMetadata:
+    def from_bytes(cls, data: bytes) -> CommitMetadata:
         """The metadata in an instant's file; an empty file says nothing and is no error.
 
         Raises:
-            CorruptTableError: the bytes are no commit metadata; ``where`` names their file.
+            CorruptTableError: the bytes are no commit metadata.
         """
-        return cls._from_json(_parse(data, where))
+        return cls._from_json(_parse(data))
 
     def to_bytes(self) -> bytes:
         """The text of an instant's file."""
@@ -226,13 +226,13 @@ class ReplaceCommitMetadata:
     partition_to_replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> ReplaceCommitMetadata:
+    def from_bytes(cls, data: bytes) -> ReplaceCommitMetadata:
         """The metadata in an instant's file; an empty file says nothing and is no error.
 
         Raises:
-            CorruptTableError: the bytes are no commit metadata; ``where`` names their file.
+            CorruptTableError: the bytes are no commit metadata.
         """
-        found = _parse(data, where)
+        found = _parse(data)
         replaced = found.get("partitionToReplaceFileIds") or {}
         return cls(
             commit=CommitMetadata._from_json(found),
@@ -248,7 +248,7 @@ class ReplaceCommitMetadata:
         return text.encode()
 
 
-def _parse(data: bytes, where: str | None) -> Mapping[str, Any]:
+def _parse(data: bytes) -> Mapping[str, Any]:
     if not data:
         return {}
     problem = "it is no JSON object"
@@ -262,4 +262,4 @@ def _parse(data: bytes, where: str | None) -> Mapping[str, Any]:
         else:
             if isinstance(found, dict):
                 return found
-    raise CorruptTableError(f"commit metadata cannot be read: {problem}", where=where)
+    raise CorruptTableError(f"commit metadata cannot be read: {problem}")

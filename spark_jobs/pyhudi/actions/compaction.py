@@ -10,14 +10,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
-from pyhudi.errors import CorruptTableError
-from pyhudi.schema import avro
-from pyhudi.schema.avro import AvroSchema
-from pyhudi.schema.codec import read_container, write_container
+from pyhudi.actions.container import only_record, record_schema
+from pyhudi.actions.file_group import GroupId
+from pyhudi.schema.codec import write_container
 
 _NAME: Final = "HoodieCompactionPlan"
 _VERSION: Final = 2
@@ -43,8 +40,8 @@ class CompactionOperation:
     bootstrap_file: str | None = None
 
     @property
-    def file_group(self) -> tuple[str, str]:
-        """Partition path and file id."""
+    def file_group(self) -> GroupId:
+        """The file group of the slice."""
         return self.partition, self.file_id
 
 
@@ -61,21 +58,15 @@ class CompactionPlan:
     preserves_meta_columns: bool = False
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> CompactionPlan:
+    def from_bytes(cls, data: bytes) -> CompactionPlan:
         """The plan in a requested file; an empty file plans nothing.
 
         Raises:
-            CorruptTableError: the bytes are no plan; ``where`` names their file.
+            CorruptTableError: the bytes are no plan.
         """
         if not data:
             return cls(operations=())
-        records = read_container(data)
-        if len(records) != 1:
-            raise CorruptTableError(
-                f"a compaction plan should be one record, found {len(records)}", where=where
-            )
-        found = records[0]
-        try:
+        with only_record(data, "a compaction plan") as found:
             strategy = found.get("strategy") or {}
             return cls(
                 operations=tuple(_operation(entry) for entry in found["operations"] or ()),
@@ -83,20 +74,13 @@ class CompactionPlan:
                 compactor_class=strategy.get("compactorClassName"),
                 preserves_meta_columns=bool(found.get("preserveHoodieMetadata")),
             )
-        except (KeyError, TypeError) as error:
-            raise CorruptTableError(
-                f"a compaction plan lacks an entry: {error}", where=where
-            ) from error
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""
         strategy = None
         if self.compactor_class is not None:
-            strategy = {
-                "compactorClassName": self.compactor_class,
-                "strategyParams": {},
-                "version": 1,
-            }
+            class_name = self.compactor_class
+            strategy = {"compactorClassName": class_name, "strategyParams": {}, "version": 1}
         record = {
             "operations": [_operation_record(operation) for operation in self.operations],
             "extraMetadata": dict(self.extra_metadata),
@@ -104,7 +88,7 @@ class CompactionPlan:
             "strategy": strategy,
             "preserveHoodieMetadata": self.preserves_meta_columns,
         }
-        return write_container(_schema(), record)
+        return write_container(record_schema(_NAME), record)
 
 
 def _operation(record: Mapping[str, Any]) -> CompactionOperation:
@@ -131,9 +115,3 @@ def _operation_record(operation: CompactionOperation) -> dict[str, Any]:
         "metrics": dict(operation.metrics),
         "bootstrapFilePath": operation.bootstrap_file,
     }
-
-
-@cache
-def _schema() -> AvroSchema:
-    folder = resources.files("pyhudi.actions") / "avsc"
-    return avro.parse((folder / f"{_NAME}.avsc").read_text(encoding="utf-8"))

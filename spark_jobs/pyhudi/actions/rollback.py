@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from pyhudi.errors import CorruptTableError
-from pyhudi.schema import avro
-from pyhudi.schema.avro import AvroSchema
-from pyhudi.schema.codec import read_container, write_container
+from pyhudi.actions.container import only_record, record_schema
+from pyhudi.schema.codec import write_container
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +45,17 @@ class RollbackPlan:
     requests: tuple[RollbackRequest, ...]
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RollbackPlan:
+    def from_bytes(cls, data: bytes) -> RollbackPlan:
         """The plan in a requested file.
 
         Raises:
-            CorruptTableError: the bytes are no plan; ``where`` names their file.
+            CorruptTableError: the bytes are no plan.
         """
-        found = _only_record(data, "a rollback plan", where)
-        try:
+        with only_record(data, "a rollback plan") as found:
             return cls(
                 instant=_instant(found["instantToRollback"]),
                 requests=tuple(_request(entry) for entry in found["RollbackRequests"] or ()),
             )
-        except (KeyError, TypeError) as error:
-            raise _incomplete("a rollback plan", error, where) from error
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""
@@ -80,7 +73,7 @@ class RollbackPlan:
             ],
             "version": 1,
         }
-        return write_container(_schema("HoodieRollbackPlan"), record)
+        return write_container(record_schema("HoodieRollbackPlan"), record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,31 +102,6 @@ class RollbackMetadata:
     instants: tuple[InstantInfo, ...]
     partitions: Mapping[str, RollbackPartition]
 
-    @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | None = None) -> RollbackMetadata:
-        """The metadata in a completed file.
-
-        Raises:
-            CorruptTableError: the bytes are no such metadata; ``where`` names their file.
-        """
-        found = _only_record(data, "rollback metadata", where)
-        try:
-            return cls(
-                start_time=found["startRollbackTime"],
-                time_taken_ms=found["timeTakenInMillis"],
-                instants=tuple(_instant(entry) for entry in found.get("instantsRollback") or ()),
-                partitions={
-                    partition: RollbackPartition(
-                        deleted=tuple(entry["successDeleteFiles"]),
-                        failed=tuple(entry["failedDeleteFiles"]),
-                        log_files=dict(entry.get("rollbackLogFiles") or {}),
-                    )
-                    for partition, entry in found["partitionMetadata"].items()
-                },
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise _incomplete("rollback metadata", error, where) from error
-
     @property
     def files_deleted(self) -> int:
         """How many files were deleted, over all partitions."""
@@ -159,7 +127,7 @@ class RollbackMetadata:
             "version": 1,
             "instantsRollback": [_instant_record(instant) for instant in self.instants],
         }
-        return write_container(_schema("HoodieRollbackMetadata"), record)
+        return write_container(record_schema("HoodieRollbackMetadata"), record)
 
 
 def _instant(record: Mapping[str, str]) -> InstantInfo:
@@ -178,20 +146,3 @@ def _request(record: Mapping[str, Any]) -> RollbackRequest:
         files_to_delete=tuple(record["filesToBeDeleted"]),
         log_blocks=dict(record["logBlocksToBeDeleted"] or {}),
     )
-
-
-def _only_record(data: bytes, what: str, where: str | None) -> dict[str, Any]:
-    records = read_container(data)
-    if len(records) != 1:
-        raise CorruptTableError(f"{what} should be one record, found {len(records)}", where=where)
-    return records[0]
-
-
-def _incomplete(what: str, error: Exception, where: str | None) -> CorruptTableError:
-    return CorruptTableError(f"{what} lacks an entry: {error}", where=where)
-
-
-@cache
-def _schema(name: str) -> AvroSchema:
-    folder = resources.files("pyhudi.actions") / "avsc"
-    return avro.parse((folder / f"{name}.avsc").read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
-"""Columnar files with Hudi's footer: rows, bloom filter, range of keys, Avro schema.
+"""Base files: columnar files whose footer holds Hudi's bloom filter, range of keys and Avro schema.
 
-The noun is the base file. Readers and writers take an open file and never a path; which file to
-read or write is decided elsewhere.
+The nouns are BaseFileReader (``open``) and BaseFileWriter (``writer``), for Parquet and ORC alike.
+They take an open file and never a path; which file to read or write is decided elsewhere.
 """

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.basefile.murmur import Positions, key_groups
+from pyhudi.basefile.murmur import key_groups
 from pyhudi.errors import CorruptTableError, OptionError, UnsupportedError
+from pyhudi.schema.columns import Positions
 
 SIMPLE: Final = "SIMPLE"
 DYNAMIC_V0: Final = "DYNAMIC_V0"
@@ -178,7 +179,7 @@ class BloomBuilder:
             self._packed = None
         for chunk in _slices(keys):
             start = 0
-            for count, rows in self._places(len(chunk)):
+            for count, rows in self._filter_rows(len(chunk)):
                 self._set(chunk.slice(start, count), rows)
                 start += count
 
@@ -210,7 +211,7 @@ class BloomBuilder:
             return False
         return mine.type == SIMPLE or found.row_entries == mine.num_entries
 
-    def _places(self, count: int) -> Iterator[tuple[int, Positions | int]]:
+    def _filter_rows(self, count: int) -> Iterator[tuple[int, Positions | int]]:
         """For runs of the next keys: how many, and the row of all or of each."""
         if self.type_code == SIMPLE:
             yield count, 0

@@ -36,7 +36,7 @@ class KeyRecord:
         """Let the keys of the next rows wait; ``is_kept`` says that the previous filter has them.
 
         Raises:
-            RecordKeyError: a null or an empty record key, of which no filter can be told.
+            RecordKeyError: a null or an empty record key, which no filter can hold.
         """
         if self._bloom is None:
             return

@@ -12,11 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi.errors import InvariantError, RecordKeyError
-from pyhudi.schema.columns import order_of
+from pyhudi.schema.columns import Bytes, Offsets, Positions, order_of, text_buffers
 
 Words: TypeAlias = npt.NDArray[np.uint32]
-Positions: TypeAlias = npt.NDArray[np.int64]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 # A call of NumPy costs as much as the work on some thousand keys; working arrays of this many
 # still stay in a core's second-level cache.
@@ -34,7 +32,7 @@ _MASK_32: Final = 0xFFFFFFFF
 class KeyGroup:
     """Keys of one length in bytes, their words mixed as far as that does not depend on the seed.
 
-    Shapes: ``rows`` are the keys' places in the array they came from; ``words`` has a line for
+    Shapes: ``rows`` are the keys' row numbers in the array they came from; ``words`` has a line for
         each whole word and a column a key; ``tail`` one value a key, None when no byte is left.
     """
 
@@ -93,7 +91,7 @@ def refuse_empty(keys: pa.Array) -> None:
         RecordKeyError: a null or an empty key.
     """
     if len(keys):
-        _lengths(keys, _string_buffers(keys)[0])
+        _lengths(keys, text_buffers(keys)[0])
 
 
 def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
@@ -106,7 +104,9 @@ def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
     """
     if not len(keys):
         return
-    offsets, data = _string_buffers(keys)
+    if sys.byteorder == "big":
+        raise InvariantError("Arrow buffers of a big-endian machine cannot be hashed")
+    offsets, data = text_buffers(keys)
     lengths = _lengths(keys, offsets)
     starts = offsets[:-1].astype(np.int64)
     order = order_of(lengths)
@@ -117,9 +117,7 @@ def key_groups(keys: pa.Array) -> Iterator[KeyGroup]:
             yield _mix(rows, starts[rows], int(lengths[rows[0]]), data)
 
 
-def _lengths(
-    keys: pa.Array, offsets: npt.NDArray[np.signedinteger]
-) -> npt.NDArray[np.signedinteger]:
+def _lengths(keys: pa.Array, offsets: Offsets) -> Offsets:
     lengths = np.diff(offsets)
     if keys.null_count or int(lengths.min()) == 0:
         empty = int((lengths == 0).sum())
@@ -153,19 +151,3 @@ def _words_at_every_byte(data: Bytes) -> npt.NDArray[np.uint32]:
     """A view of the bytes in which element i is the little-endian word that begins at byte i."""
     count = max(len(data) - _WORD_BYTES + 1, 0)
     return np.ndarray((count,), dtype=np.dtype("<u4"), buffer=data, strides=(1,))
-
-
-def _string_buffers(keys: pa.Array) -> tuple[npt.NDArray[np.signedinteger], Bytes]:
-    """The offsets of the array's own rows (one more than rows) and the whole byte buffer."""
-    if pa.types.is_string(keys.type):
-        offset_type: np.dtype[np.signedinteger] = np.dtype(np.int32)
-    elif pa.types.is_large_string(keys.type):
-        offset_type = np.dtype(np.int64)
-    else:
-        raise InvariantError(f"record keys must be strings; found {keys.type}")
-    if sys.byteorder == "big":
-        raise InvariantError("Arrow buffers of a big-endian machine cannot be hashed")
-    _, offset_buffer, data_buffer = keys.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype=offset_type)
-    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
-    return offsets[keys.offset : keys.offset + len(keys) + 1], data

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
-from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.condition import RowCondition
 from pyhudi.basefile.footer import FooterMetadata
-from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions, OrcWriter
-from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions, ParquetWriter
+from pyhudi.basefile.orc.file import OrcReader
+from pyhudi.basefile.parquet import ParquetReader
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.errors import UnsupportedError
-
-FileEncoding = ParquetWriteOptions | OrcWriteOptions
-"""How new base files are encoded, and by its type their format."""
 
 
 class BaseFileReader(Protocol):
@@ -23,10 +20,6 @@ class BaseFileReader(Protocol):
 
     A row group is what the format cuts a file's rows into: ORC calls it a stripe.
     """
-
-    @property
-    def num_rows(self) -> int:
-        """Rows of the file."""
 
     @property
     def row_groups(self) -> int:
@@ -56,38 +49,8 @@ class BaseFileReader(Protocol):
             at most ``batch_rows`` rows, in one chunk.
         """
 
-    def keys(self, *, batch_rows: int = ...) -> Iterator[pa.StringArray]:
-        """Read the record keys alone, in file order, some at a time."""
-
-
-class BaseFileWriter(Protocol):
-    """One base file that is being written: rows as they come, the footer when it is closed."""
-
-    num_rows: int
-
-    @property
-    def estimated_size(self) -> int:
-        """Bytes the file would have if it were closed now, about."""
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes of Arrow data that wait for their row group to be full."""
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes of the closed file."""
-
-    def write(self, rows: pa.Table | pa.RecordBatch, *, is_kept: bool = False) -> None:
-        """Write the next rows; ``is_kept`` says that the previous bloom filter holds their keys."""
-
-    def flush(self) -> None:
-        """End the row group: write what is held."""
-
-    def close(self) -> None:
-        """Write what is held and the footer, and close the sink."""
-
-    def abandon(self) -> None:
-        """Close the sink and leave what it holds without a footer."""
+    def matching_row_groups(self, condition: RowCondition) -> list[int]:
+        """The row groups that can hold rows which meet a condition, going by statistics."""
 
 
 def open_base_file(source: pa.NativeFile, *, name: str) -> BaseFileReader:
@@ -103,24 +66,3 @@ def open_base_file(source: pa.NativeFile, *, name: str) -> BaseFileReader:
         case BaseFileFormat.ORC:
             return OrcReader(source, name=name)
     raise UnsupportedError(f"{name} is neither a Parquet nor an ORC file")
-
-
-def new_base_file(
-    sink: pa.NativeFile,
-    schema: pa.Schema,
-    avro_schema: dict[str, Any],
-    encoding: FileEncoding,
-    bloom: BloomParameters | None,
-    *,
-    previous_bloom: BloomFilter | None = None,
-) -> BaseFileWriter:
-    """Begin a base file in the format that its encoding is of."""
-    if isinstance(encoding, OrcWriteOptions):
-        return OrcWriter(sink, schema, avro_schema, encoding, bloom, previous_bloom=previous_bloom)
-    return ParquetWriter(sink, schema, avro_schema, encoding, bloom, previous_bloom=previous_bloom)
-
-
-def format_of(encoding: FileEncoding) -> BaseFileFormat:
-    """The format of the files that an encoding makes."""
-    is_orc = isinstance(encoding, OrcWriteOptions)
-    return BaseFileFormat.ORC if is_orc else BaseFileFormat.PARQUET

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.condition import RowCondition, matching_row_groups
 from pyhudi.basefile.encoding import (
     ALL_DIFFERENT,
     dictionary_columns,
@@ -18,11 +18,7 @@ from pyhudi.basefile.encoding import (
     stored_schema,
 )
 from pyhudi.basefile.footer import FooterMetadata, read_footer
-from pyhudi.basefile.keys import KeyRecord
-from pyhudi.basefile.waiting import WaitingRows
-from pyhudi.errors import CorruptTableError, InvariantError
-from pyhudi.schema.avro import dumps
-from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.errors import CorruptTableError
 
 BATCH_ROWS: Final = 131_072
 
@@ -52,126 +48,37 @@ class ParquetWriteOptions:
     dictionary_page_bytes: int = 1 << 20
 
 
-class ParquetWriter:
-    """Writes one Parquet base file: rows as they come, the footer when it is closed.
-
-    Leaving the context normally closes the file, leaving it by an error abandons it.
-
-    Shapes: tables of the schema's columns in its order; string columns may be dictionary-encoded,
-        which is faster where values repeat.
-    Guarantees: at most a row group of rows is held in memory; the file is no Parquet file before it
-        is closed.
-    Source: HoodieAvroParquetWriter, Hudi 0.15 (footer); lists have three levels as in Hudi's row
-        writer, timestamps are INT64 and decimals fixed-length as in both.
-    """
+class ParquetEncoder:
+    """The row groups of one new Parquet file, and its footer."""
 
     def __init__(
-        self,
-        sink: pa.NativeFile,
-        schema: pa.Schema,
-        avro_schema: dict[str, Any],
-        options: ParquetWriteOptions,
-        bloom: BloomParameters | None,
-        *,
-        previous_bloom: BloomFilter | None = None,
+        self, sink: pa.NativeFile, schema: pa.Schema, options: ParquetWriteOptions
     ) -> None:
-        self._sink, self._options, self._avro_schema = sink, options, avro_schema
-        self._schema = schema.remove_metadata()
-        self._keys = KeyRecord(bloom, previous_bloom)
-        self._waiting = WaitingRows(
-            most_rows=options.row_group_rows, most_bytes=options.row_group_bytes
-        )
+        self._sink, self._schema, self._options = sink, schema, options
         self._writer: pq.ParquetWriter | None = None
-        self._file_bytes: int | None = None
-        self.num_rows = 0
 
-    def __enter__(self) -> ParquetWriter:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abandon()
-
-    @property
-    def estimated_size(self) -> int:
-        """Bytes the file would have if it were closed now, about."""
-        if self._file_bytes is not None:
-            return self._file_bytes
-        return self._waiting.file_bytes(self._sink.tell()) + self._keys.text_bytes
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes of Arrow data that wait for their row group to be full."""
-        return self._waiting.size_bytes
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes of the closed file.
-
-        Raises:
-            InvariantError: the file is not closed.
-        """
-        if self._file_bytes is None:
-            raise InvariantError("the size of a base file is known when it is closed")
-        return self._file_bytes
-
-    def write(self, rows: pa.Table | pa.RecordBatch, *, is_kept: bool = False) -> None:
-        """Write the next rows; ``is_kept`` says that the previous bloom filter holds their keys.
-
-        Raises:
-            InvariantError: the columns are not those of the schema.
-            RecordKeyError: a null or an empty record key.
-        """
-        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-        if table.schema.names != self._schema.names:
-            raise InvariantError(
-                f"rows of the columns {table.schema.names} were given to a base file of the "
-                f"columns {self._schema.names}"
-            )
-        while table.num_rows:
-            part, table = self._waiting.split(table)
-            self._keys.add(part, is_kept=is_kept)
-            self._waiting.add(part)
-            self.num_rows += part.num_rows
-            if self._waiting.is_full:
-                self.flush()
-
-    def flush(self) -> None:
-        """End the row group: write what is held."""
-        self._keys.take_in()
-        waiting = self._waiting.take()
-        if not waiting:
-            return
-        writer = self._writer or self._open(waiting)
+    def write(self, tables: Sequence[pa.Table]) -> None:
+        """Write a row group of these rows."""
+        writer = self._writer or self._open(tables)
         columns = [
-            joined([table.column(position) for table in waiting], field.type)
+            joined([table.column(position) for table in tables], field.type)
             for position, field in enumerate(writer.schema)
         ]
         table = pa.Table.from_arrays(columns, schema=writer.schema)
         # A second dictionary within a column chunk would make the writer fall back to plain text.
         writer.write_table(table.unify_dictionaries(), row_group_size=table.num_rows)
 
-    def close(self) -> None:
-        """Write what is held and the footer, and close the sink."""
-        if self._file_bytes is not None:
-            return
-        self.flush()
+    def finish(self, footer: FooterMetadata) -> None:
+        """Write the footer."""
         writer = self._writer or self._open([])
-        footer = self._keys.footer(dumps(self._avro_schema))
         writer.add_key_value_metadata(footer.entries())
         writer.close()
-        self._file_bytes = self._sink.tell()
-        self._sink.close()
 
     def abandon(self) -> None:
-        """Close the sink and leave what it holds without a footer."""
+        """Write no footer, neither now nor later."""
         if self._writer is not None:
             # Else the writer would write a footer when it is garbage-collected.
             self._writer.is_open = False
-        self._waiting.take()
-        self._sink.close()
 
     def _open(self, first: Sequence[pa.Table]) -> pq.ParquetWriter:
         options = self._options
@@ -205,11 +112,6 @@ class ParquetReader:
         except (pa.ArrowInvalid, EOFError) as error:
             raise CorruptTableError(f"{name} is no Parquet file: {error}") from error
         self._handle = handle
-
-    @property
-    def num_rows(self) -> int:
-        """Rows of the file."""
-        return int(self._metadata.num_rows)
 
     @property
     def row_groups(self) -> int:
@@ -254,10 +156,10 @@ class ParquetReader:
         for batch in batches:
             yield pa.Table.from_batches([batch]).select(wanted)
 
-    def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
-        """Read the record keys alone, in file order, some at a time."""
-        for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
-            yield from table.column(RECORD_KEY).chunks
+    def matching_row_groups(self, condition: RowCondition) -> list[int]:
+        """The row groups that can hold rows which meet a condition, going by statistics."""
+        found = matching_row_groups(self._handle, condition)
+        return list(range(self.row_groups)) if found is None else found
 
     def _opened(self, handle: pa.NativeFile, dictionaries: Sequence[str]) -> pq.ParquetFile:
         sizes = [self._row_group_bytes(number) for number in range(self.row_groups)]

@@ -68,7 +68,7 @@ def delimited(data: bytes) -> bytes:
     """
     length, position = _read_varint(data, 0)
     if length > len(data) - position:
-        raise CorruptTableError("a protocol buffer is longer than the bytes it stands in")
+        raise CorruptTableError("a protocol buffer is longer than the bytes that hold it")
     return data[position : position + length]
 
 

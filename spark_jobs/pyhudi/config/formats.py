@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
-from pyhudi.errors import UnsupportedError
+from pyhudi.config.option import declare, setting
 
 
 class BaseFileFormat(Enum):
@@ -46,55 +44,28 @@ class OrcCodec(Enum):
     NONE = "none"
 
 
+_parse_format = option.parse_enum(BaseFileFormat, not_done=("hfile", "hoodie_log", "lance"))
+
+
 def _format(text: str) -> BaseFileFormat | None:
-    if not text:
-        return None
-    if text.upper() in ("HFILE", "HOODIE_LOG", "LANCE"):
-        raise UnsupportedError(
-            f"{BASE_FILE_FORMAT.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in BaseFileFormat)}"
-        )
-    return option.parse_enum(BaseFileFormat)(text)
+    return _parse_format(text) if text else None
 
 
 BASE_FILE_FORMAT = declare(
-    Option(
-        key="hoodie.table.base.file.format",
-        aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
-        parse=_format,
-        default=None,
-        doc="format of the base files of a new table; PARQUET when none is given",
-    )
+    "hoodie.table.base.file.format",
+    _format,
+    default=None,
+    aliases=("hoodie.base.file.format", "hoodie.table.ro.file.format"),
 )
-ORC_MAX_FILE_SIZE = declare(
-    Option(
-        key="hoodie.orc.max.file.size",
-        parse=option.parse_positive,
-        default=120 << 20,
-        doc="bytes at which an ORC base file is full",
-    )
-)
-ORC_STRIPE_SIZE = declare(
-    Option(
-        key="hoodie.orc.stripe.size",
-        parse=option.parse_positive,
-        default=64 << 20,
-        doc="bytes of a stripe before encoding",
-    )
-)
+"""format of the base files of a new table; PARQUET when none is given"""
+ORC_MAX_FILE_SIZE = declare("hoodie.orc.max.file.size", option.parse_positive, default=120 << 20)
+"""bytes at which an ORC base file is full"""
+ORC_STRIPE_SIZE = declare("hoodie.orc.stripe.size", option.parse_positive, default=64 << 20)
+"""bytes of a stripe before encoding"""
 ORC_CODEC = declare(
-    Option(
-        key="hoodie.orc.compression.codec",
-        parse=option.parse_enum(OrcCodec),
-        default=OrcCodec.ZLIB,
-        doc="compression of ORC base files",
-    )
+    "hoodie.orc.compression.codec", option.parse_enum(OrcCodec), default=OrcCodec.ZLIB
 )
-
-
-def requested_format(options: Mapping[str, str]) -> BaseFileFormat | None:
-    """The format that options name; None where they name none."""
-    return BASE_FILE_FORMAT.read(options)
+"""compression of ORC base files"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +75,6 @@ class OrcConfig:
     Units: sizes in bytes.
     """
 
-    max_file_size: int = ORC_MAX_FILE_SIZE.default
-    stripe_size: int = ORC_STRIPE_SIZE.default
-    codec: OrcCodec = ORC_CODEC.default
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> OrcConfig:
-        """The encoding that options ask for."""
-        return cls(
-            max_file_size=ORC_MAX_FILE_SIZE.read(options),
-            stripe_size=ORC_STRIPE_SIZE.read(options),
-            codec=ORC_CODEC.read(options),
-        )
+    max_file_size: int = setting(ORC_MAX_FILE_SIZE)
+    stripe_size: int = setting(ORC_STRIPE_SIZE)
+    codec: OrcCodec = setting(ORC_CODEC)

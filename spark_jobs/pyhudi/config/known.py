@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from types import ModuleType
 
 # Imported so that their options are declared.
-from pyhudi.config import formats, read, write
+from pyhudi.config import formats, read
 from pyhudi.config.hudi_options import find_option
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.config.options import (
@@ -22,23 +23,25 @@ from pyhudi.config.options import (
     logs,
     merging,
     operations,
+    table,
 )
 from pyhudi.errors import OptionError, UnsupportedError
 
-MODULES = (
-    compaction,
-    evolution,
-    failures,
-    files,
-    formats,
-    index,
-    keygen,
-    logs,
-    merging,
-    operations,
-    read,
-    write,
-)
+MODULES: Mapping[ModuleType, str] = {
+    table: "The table and the rows",
+    operations: "Operations",
+    keygen: "Key generators",
+    merging: "Which of two records wins",
+    evolution: "Changes of the schema",
+    index: "How stored keys are found",
+    files: "Files and heartbeat",
+    formats: "Formats of base files",
+    failures: "Rows that cannot be written",
+    compaction: "Compaction",
+    read: "Reading",
+    logs: "Log files",
+}
+"""What declares options, by the chapters of their page, in order."""
 
 _log = logging.getLogger(__name__)
 

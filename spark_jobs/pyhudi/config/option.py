@@ -1,26 +1,35 @@
-"""One option: its key, what its text means, and what holds when it is absent."""
+"""One option: its key, what its text means, and what holds when it is absent.
+
+A field of a config value is declared as ``setting(OPTION)``, and ``read_settings`` fills the value
+from the texts of options. The text below a declaration says what the option means: the page of
+options has it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
-from pyhudi.errors import OptionError
+from pyhudi.errors import OptionError, UnsupportedError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 E = TypeVar("E", bound=Enum)
 
 _DECLARED: dict[str, Option[Any]] = {}
 _CANONICAL: dict[str, str] = {}
+_READER = "reader"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option(Generic[T]):
     """An option under its Hudi key.
 
-    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed.
+    ``parse`` turns the text into a value, or raises a ValueError that says what is allowed, or an
+    UnsupportedError that says what the option must not be.
     ``aliases`` are older or alternative keys; ``since`` is the first Hudi release with the key,
     ``0.14`` for older ones too, or ``pyhudi`` for one of ours.
     """
@@ -28,7 +37,6 @@ class Option(Generic[T]):
     key: str
     parse: Callable[[str], T]
     default: T
-    doc: str
     aliases: tuple[str, ...] = ()
     since: str = "0.14"
 
@@ -37,6 +45,7 @@ class Option(Generic[T]):
 
         Raises:
             OptionError: the text is none of the allowed ones.
+            UnsupportedError: it is one that Hudi allows and that cannot be done here.
         """
         for key in (self.key, *self.aliases):
             if key in options:
@@ -46,17 +55,67 @@ class Option(Generic[T]):
     def _parsed(self, key: str, text: str) -> T:
         try:
             return self.parse(text.strip())
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.key} is {error}") from error
         except ValueError as error:
             raise OptionError(f"option {key} is {text!r}; allowed: {error}") from error
 
 
-def declare(option: Option[T]) -> Option[T]:
-    """Make an option known by name, and give it back."""
-    _DECLARED[option.key] = option
-    _CANONICAL[option.key] = option.key
-    for alias in option.aliases:
-        _CANONICAL[alias] = option.key
+def declare(
+    key: str,
+    parse: Callable[[str], T],
+    *,
+    default: T,
+    aliases: tuple[str, ...] = (),
+    since: str = "0.14",
+) -> Option[T]:
+    """Make an option, known from now on by its key."""
+    option = Option(key=key, parse=parse, default=default, aliases=aliases, since=since)
+    _DECLARED[key] = option
+    _CANONICAL.update(dict.fromkeys((key, *aliases), key))
     return option
+
+
+class Setting(Protocol[T_co]):
+    """What a field of a config value can be filled by: an option, or a property of a table."""
+
+    @property
+    def default(self) -> T_co:
+        """The value when the texts have none."""
+        ...
+
+    def read(self, options: Mapping[str, str], /) -> T_co:
+        """The value among these texts."""
+        ...
+
+
+def setting(source: Setting[T]) -> T:
+    """A field of a config value that ``source`` fills, and whose default is that of ``source``."""
+    filled: T = field(default=source.default, metadata={_READER: source.read})
+    return filled
+
+
+def part(kind: type[T]) -> T:
+    """A field that is itself a config value; one with ``from_options`` of its own is read by it."""
+    reader = getattr(kind, "from_options", None) or partial(read_settings, kind)
+    filled: T = field(default_factory=kind, metadata={_READER: reader})
+    return filled
+
+
+def read_settings(kind: type[T], options: Mapping[str, str], /, **derived: Any) -> T:
+    """The config value that options ask for, where ``derived`` fields are given and not read.
+
+    Raises:
+        OptionError: a value that is not allowed.
+        UnsupportedError: a value that Hudi allows and that cannot be done here.
+    """
+    config: Any = kind
+    found = {
+        entry.name: entry.metadata[_READER](options)
+        for entry in fields(config)
+        if _READER in entry.metadata and entry.name not in derived
+    }
+    return kind(**found, **derived)
 
 
 def declared() -> Mapping[str, Option[Any]]:
@@ -140,13 +199,17 @@ def parse_fields(text: str) -> tuple[str, ...]:
     return names
 
 
-def parse_enum(kind: type[E]) -> Callable[[str], E]:
-    """One of an enum's values, in any case."""
+def parse_enum(kind: type[E], *, not_done: Collection[str] = ()) -> Callable[[str], E]:
+    """One of an enum's values, in any case; ``not_done`` are others that Hudi has."""
     by_text = {str(member.value).lower(): member for member in kind}
 
+    values = ", ".join(str(member.value) for member in kind)
+
     def parse(text: str) -> E:
+        if text.lower() in not_done:
+            raise UnsupportedError(f"{text!r}, which is not supported; supported are {values}")
         if text.lower() not in by_text:
-            raise ValueError(", ".join(str(member.value) for member in kind))
+            raise ValueError(values)
         return by_text[text.lower()]
 
     return parse

@@ -13,17 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 _BLANKS = " \t\f"
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|$)", re.DOTALL)
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_SPECIAL = {
-    "\t": "\\t",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\f": "\\f",
-    "\\": "\\\\",
-    "=": "\\=",
-    ":": "\\:",
-    "#": "\\#",
-    "!": "\\!",
-}
+_SPECIAL = {char: f"\\{letter}" for letter, char in _ESCAPED.items()}
+_SPECIAL |= {char: f"\\{char}" for char in "\\=:#!"}
 
 
 def parse(text: str) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.instant_text import normalise_instant
-from pyhudi.config.option import Option, declare
-from pyhudi.config.options.logs import DEFAULT_MEMORY, MERGE_MEMORY, MergeMemory
+from pyhudi.config.option import declare, part, read_settings, setting
+from pyhudi.config.options.logs import MERGE_MEMORY, MergeMemory
 from pyhudi.config.options.merging import CUSTOM_MERGER
 from pyhudi.errors import OptionError
 
@@ -41,46 +41,22 @@ def _incremental_format(text: str) -> str:
 
 
 QUERY_TYPE = declare(
-    Option(
-        key="hoodie.datasource.query.type",
-        aliases=("hoodie.datasource.view.type",),
-        parse=option.parse_enum(QueryType),
-        default=QueryType.SNAPSHOT,
-        doc="which view of the table to give; cdc is not given yet",
-    )
+    "hoodie.datasource.query.type",
+    option.parse_enum(QueryType),
+    default=QueryType.SNAPSHOT,
+    aliases=("hoodie.datasource.view.type",),
 )
+"""which view of the table to give; cdc is not given yet"""
 INCREMENTAL_FORMAT = declare(
-    Option(
-        key="hoodie.datasource.query.incremental.format",
-        parse=_incremental_format,
-        default="latest_state",
-        doc="rows as they are (latest_state) or their changes (cdc) in an incremental query",
-    )
+    "hoodie.datasource.query.incremental.format", _incremental_format, default="latest_state"
 )
-AS_OF = declare(
-    Option(
-        key="as.of.instant",
-        parse=normalise_instant,
-        default=None,
-        doc="the instant to read the table as of",
-    )
-)
-BEGIN = declare(
-    Option(
-        key="hoodie.datasource.read.begin.instanttime",
-        parse=_begin,
-        default=None,
-        doc="the instant after which an incremental query starts",
-    )
-)
-END = declare(
-    Option(
-        key="hoodie.datasource.read.end.instanttime",
-        parse=normalise_instant,
-        default=None,
-        doc="the last instant of an incremental query",
-    )
-)
+"""rows as they are (latest_state) or their changes (cdc) in an incremental query"""
+AS_OF = declare("as.of.instant", normalise_instant, default=None)
+"""the instant to read the table as of"""
+BEGIN = declare("hoodie.datasource.read.begin.instanttime", _begin, default=None)
+"""the instant after which an incremental query starts"""
+END = declare("hoodie.datasource.read.end.instanttime", normalise_instant, default=None)
+"""the last instant of an incremental query"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +67,12 @@ class ReadConfig:
     that the log records of a file slice have.
     """
 
-    query_type: QueryType = QueryType.SNAPSHOT
-    as_of: str | None = None
-    begin: str | None = None
-    end: str | None = None
-    custom_merger: str | None = None
-    memory: MergeMemory = DEFAULT_MEMORY
+    query_type: QueryType = setting(QUERY_TYPE)
+    as_of: str | None = setting(AS_OF)
+    begin: str | None = setting(BEGIN)
+    end: str | None = setting(END)
+    custom_merger: str | None = setting(CUSTOM_MERGER)
+    memory: MergeMemory = part(MergeMemory)
 
     @classmethod
     def of(
@@ -132,18 +108,9 @@ class ReadConfig:
         Raises:
             OptionError: as ``of``.
         """
-        query_type = QUERY_TYPE.read(options)
-        changes = INCREMENTAL_FORMAT.read(options)
-        if query_type is QueryType.INCREMENTAL and changes == "cdc":
-            query_type = QueryType.CDC
-        query = cls(
-            query_type=query_type,
-            as_of=AS_OF.read(options),
-            begin=BEGIN.read(options),
-            end=END.read(options),
-            custom_merger=CUSTOM_MERGER.read(options),
-            memory=MergeMemory.from_options(options),
-        )
+        query, changes = read_settings(cls, options), INCREMENTAL_FORMAT.read(options)
+        if query.query_type is QueryType.INCREMENTAL and changes == "cdc":
+            query = replace(query, query_type=QueryType.CDC)
         query._check()
         return query
 

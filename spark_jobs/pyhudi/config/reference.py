@@ -5,11 +5,13 @@ Made from the declarations themselves, so that the page says what the code does.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from itertools import groupby
+from itertools import groupby, pairwise
 from types import ModuleType
 from typing import Any
 
@@ -17,22 +19,6 @@ from pyhudi.config.hudi_options import HudiOption, hudi_options
 from pyhudi.config.known import MODULES
 from pyhudi.config.option import Option
 from pyhudi.errors import HudiError
-
-_TITLES = {
-    "write": "The table and the rows",
-    "operations": "Operations",
-    "keygen": "Key generators",
-    "merging": "Which of two records wins",
-    "evolution": "Changes of the schema",
-    "index": "How stored keys are found",
-    "files": "Files and heartbeat",
-    "formats": "Formats of base files",
-    "failures": "Rows that cannot be written",
-    "compaction": "Compaction",
-    "read": "Reading",
-    "logs": "Log files",
-}
-"""Chapters in order, by the module that declares their options; others come after them."""
 
 _NONSENSE = ("\0", ",")
 _ADVICE = re.compile(r"^.*; (?:supported are|write it as) ", re.DOTALL)
@@ -68,34 +54,37 @@ with `pyhudi.` and does not exist is an error.
 
 def options_page() -> str:
     """The whole page, as Markdown."""
-    chapters = (_chapter(title, options) for title, options in _declared_chapters())
+    chapters = (_chapter(title, declarations(module)) for module, title in MODULES.items())
     by_chapter = groupby(hudi_options(), key=lambda option: option.chapter)
     others = (_other_chapter(title, tuple(options)) for title, options in by_chapter)
     return "\n".join((_HEAD, *chapters, _OTHERS_HEAD, *others))
 
 
-def _declared_chapters() -> Iterator[tuple[str, list[Option[Any]]]]:
-    by_name = {module.__name__.rpartition(".")[2]: module for module in MODULES}
-    seen: set[str] = set()
-    for name in sorted(by_name, key=[*_TITLES, *by_name].index):
-        fresh = [option for option in _options_of(by_name[name]) if option.key not in seen]
-        seen.update(option.key for option in fresh)
-        yield _TITLES.get(name, name.capitalize()), fresh
+def declarations(module: ModuleType) -> Iterator[tuple[Option[Any], str]]:
+    """The options that a module declares, in order, each with the text below its declaration."""
+    for statement, below in pairwise(ast.parse(inspect.getsource(module)).body):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                if isinstance(option := getattr(module, name), Option):
+                    yield option, _text_of(below)
 
 
-def _chapter(title: str, options: Iterable[Option[Any]]) -> str:
+def _text_of(statement: ast.stmt) -> str:
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return " ".join(text.split())
+    return ""
+
+
+def _chapter(title: str, options: Iterable[tuple[Option[Any], str]]) -> str:
     head = f"### {title}\n\n| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
-    return _table(head, map(_option_row, options))
+    return _table(head, (_option_row(option, meaning) for option, meaning in options))
 
 
-def _options_of(module: ModuleType) -> Iterator[Option[Any]]:
-    return (value for value in vars(module).values() if isinstance(value, Option))
-
-
-def _option_row(option: Option[Any]) -> str:
+def _option_row(option: Option[Any], meaning: str) -> str:
     aliases = f"; also `{'`, `'.join(option.aliases)}`" if option.aliases else ""
-    meaning = f"{option.doc}{aliases}"
-    return _row(f"`{option.key}`", _shown(option.default), _allowed(option), option.since, meaning)
+    default = _shown(option.default)
+    return _row(f"`{option.key}`", default, _allowed(option), option.since, f"{meaning}{aliases}")
 
 
 def _allowed(option: Option[Any]) -> str:

@@ -47,6 +47,16 @@ class TableVersion(IntEnum):
         )
 
     @property
+    def is_read(self) -> bool:
+        """Whether tables of this version are read here."""
+        return self is TableVersion.SIX
+
+    @property
+    def is_written(self) -> bool:
+        """Whether tables of this version are made and written here."""
+        return self is TableVersion.SIX
+
+    @property
     def timeline_layout(self) -> TimelineLayout:
         """How the timeline of such a table lies on disk."""
         return TimelineLayout.ONE if self is TableVersion.SIX else TimelineLayout.TWO

@@ -12,6 +12,15 @@ from pyhudi.storage.storage import FileStatus, Storage
 _META_FOLDER = ".hoodie"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFiles:
+    """The data files that a listing found; ``cdc_files`` hold change data and no rows."""
+
+    base_files: tuple[BaseFile, ...]
+    log_files: tuple[LogFile, ...]
+    cdc_files: tuple[LogFile, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class StorageListing:
     """Finds partitions and files by listing.
@@ -28,22 +37,19 @@ class StorageListing:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
         return tuple(sorted(path for path, _ in self._walk("")))
 
-    def all_files(self) -> tuple[BaseFile, ...]:
-        """The base files of every partition; each folder is listed once."""
-        found = (_base_files(path, entries) for path, entries in self._walk(""))
-        return tuple(file for files in found for file in files)
-
-    def base_and_log_files(
-        self, partitions: Iterable[str] | None = None
-    ) -> tuple[tuple[BaseFile, ...], tuple[LogFile, ...]]:
-        """The base files and log files of all partitions or some; each folder is listed once."""
+    def files(self, partitions: Iterable[str] | None = None) -> ListedFiles:
+        """The data files of all partitions or some; each folder is listed once."""
         if partitions is None:
             folders = list(self._walk(""))
         else:
             folders = [(path, self.storage.list(path)) for path in partitions]
-        return (
-            tuple(file for path, entries in folders for file in _base_files(path, entries)),
-            tuple(file for path, entries in folders for file in _log_files(path, entries)),
+        found = [(path, each) for path, entries in folders for each in entries if not each.is_dir]
+        bases = (BaseFile.of(path, each.name, each.size_bytes) for path, each in found)
+        logs = [LogFile.of(path, each.name, each.size_bytes) for path, each in found]
+        return ListedFiles(
+            base_files=tuple(file for file in bases if file is not None),
+            log_files=tuple(file for file in logs if file is not None and not file.name.is_cdc),
+            cdc_files=tuple(file for file in logs if file is not None and file.name.is_cdc),
         )
 
     def _walk(self, folder: str) -> Iterator[tuple[str, list[FileStatus]]]:
@@ -54,19 +60,3 @@ class StorageListing:
         for entry in entries:
             if entry.is_dir and entry.path != _META_FOLDER:
                 yield from self._walk(entry.path)
-
-
-def _base_files(partition: str, entries: list[FileStatus]) -> tuple[BaseFile, ...]:
-    found = (
-        BaseFile.of(partition, entry.name, entry.size_bytes)
-        for entry in entries
-        if not entry.is_dir
-    )
-    return tuple(file for file in found if file is not None)
-
-
-def _log_files(partition: str, entries: list[FileStatus]) -> tuple[LogFile, ...]:
-    found = (
-        LogFile.of(partition, entry.name, entry.size_bytes) for entry in entries if not entry.is_dir
-    )
-    return tuple(file for file in found if file is not None)

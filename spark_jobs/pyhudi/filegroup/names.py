@@ -50,13 +50,10 @@ class LogFileName:
         suffix = ".cdc" if self.is_cdc else ""
         return f".{self.file_id}_{self.base_instant}.log.{self.version}{token}{suffix}"
 
-    @property
-    def order(self) -> tuple[str, int, str, bool]:
-        """What log files of one file group are read in the order of.
 
-        Source: HoodieLogFile.LogFileComparator, Hudi 0.15 and 1.1.
-        """
-        return self.base_instant, self.version, self.write_token, self.is_cdc
+def file_path(partition: str, name: object) -> str:
+    """The path of a data file, relative to the table; the partition is ``""`` without any."""
+    return f"{partition}/{name}" if partition else str(name)
 
 
 def hash_bucket_of(file_id: str) -> int | None:
@@ -78,10 +75,7 @@ def hash_bucket_file_id(bucket: int, random_prefix: str) -> str:
 
 
 def base_file_name(
-    file_id: str,
-    write_token: str,
-    instant: str,
-    kind: BaseFileFormat = BaseFileFormat.PARQUET,
+    file_id: str, write_token: str, instant: str, kind: BaseFileFormat = BaseFileFormat.PARQUET
 ) -> str:
     """The name of a base file of this format."""
     name = BaseFileName(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyhudi.actions.file_group import GroupId as GroupId
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.filegroup.names import LogFileName, parse_base_file_name, parse_log_file_name
+from pyhudi.filegroup.names import LogFileName, file_path, parse_base_file_name, parse_log_file_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +14,8 @@ class BaseFile:
     """A columnar file of a file group as of one instant.
 
     ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
+    ``location`` is the path or URI of the bytes where they lie outside the table, ``""`` where they
+    lie at ``path``.
     """
 
     path: str
@@ -21,6 +24,7 @@ class BaseFile:
     write_token: str
     instant: str
     size_bytes: int
+    location: str = ""
 
     @classmethod
     def of(cls, partition: str, name: str, size_bytes: int) -> BaseFile | None:
@@ -29,7 +33,7 @@ class BaseFile:
         if parsed is None or BaseFileFormat.of_file(name) is None:
             return None
         return cls(
-            path=f"{partition}/{name}" if partition else name,
+            path=file_path(partition, name),
             partition=partition,
             file_id=parsed.file_id,
             write_token=parsed.write_token,
@@ -57,11 +61,11 @@ class LogFile:
 
     @classmethod
     def of(cls, partition: str, name: str, size_bytes: int) -> LogFile | None:
-        """The log file of this name in a partition; None when it is none, or one of change data."""
+        """The log file of this name in a partition; None when it is none."""
         parsed = parse_log_file_name(name)
-        if parsed is None or parsed.is_cdc:
+        if parsed is None:
             return None
-        path = f"{partition}/{name}" if partition else name
+        path = file_path(partition, name)
         return cls(path=path, partition=partition, name=parsed, size_bytes=size_bytes)
 
 
@@ -90,12 +94,10 @@ class FileGroup:
     file_id: str
     slices: tuple[FileSlice, ...]
 
-    def latest(self, as_of: str | None = None) -> FileSlice | None:
-        """The newest slice, or the newest at or before an instant."""
-        for candidate in self.slices:
-            if as_of is None or candidate.base_instant <= as_of:
-                return candidate
-        return None
+    @property
+    def id(self) -> GroupId:
+        """What the group is called."""
+        return self.partition, self.file_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, LogFile
+from pyhudi.filegroup.order import SliceOrder
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, GroupId, LogFile
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 
-GroupId = tuple[str, str]
-"""Partition path and file id."""
-
 
 def file_groups(
-    files: Iterable[BaseFile], timeline: Timeline, *, logs: Iterable[LogFile] = ()
+    files: Iterable[BaseFile], logs: Iterable[LogFile], timeline: Timeline, order: SliceOrder
 ) -> tuple[FileGroup, ...]:
     """The file groups that committed files make up, ordered by partition and file id.
 
     Files of writes that are pending, failed or rolled back are left out. Of two files of one group
     and instant, which only a broken writer leaves, the one of the greater write token counts. Log
-    files belong to the slice whose base instant is in their name, which is there also without a
-    base file, or before its compaction has run; which of their blocks count is told by the blocks.
+    files belong to the slice that ``order`` says, which is there also without a base file, or
+    before its compaction has run; which of their blocks count is told by the blocks.
 
     Source: AbstractTableFileSystemView.buildFileGroups, HoodieFileGroup, Hudi 0.15.
     """
@@ -32,27 +30,27 @@ def file_groups(
         if is_committed(file.instant):
             bases.setdefault((file.partition, file.file_id), {})[file.instant] = file
     deltas: dict[GroupId, dict[str, list[LogFile]]] = {}
-    for log in sorted(logs, key=lambda log: log.name.order):
-        instant = log.name.base_instant
+    for log in sorted(logs, key=order.log_rank):
+        group = log.partition, log.name.file_id
+        instant = order.base_instant(log, bases.get(group, {}).keys())
         if is_committed(instant) or instant in compacting:
-            slices = deltas.setdefault((log.partition, log.name.file_id), {})
-            slices.setdefault(instant, []).append(log)
+            deltas.setdefault(group, {}).setdefault(instant, []).append(log)
     return tuple(
         FileGroup(
-            partition=partition,
-            file_id=file_id,
-            slices=_slices((partition, file_id), bases, deltas),
+            partition=group[0],
+            file_id=group[1],
+            slices=_slices(group, bases.get(group, {}), deltas.get(group, {}), order),
         )
-        for partition, file_id in sorted(bases.keys() | deltas.keys())
+        for group in sorted(bases.keys() | deltas.keys())
     )
 
 
 def _slices(
     group: GroupId,
-    all_bases: Mapping[GroupId, Mapping[str, BaseFile]],
-    all_logs: Mapping[GroupId, Mapping[str, Sequence[LogFile]]],
+    bases: Mapping[str, BaseFile],
+    logs: Mapping[str, Sequence[LogFile]],
+    order: SliceOrder,
 ) -> tuple[FileSlice, ...]:
-    bases, logs = all_bases.get(group, {}), all_logs.get(group, {})
     partition, file_id = group
     return tuple(
         FileSlice(
@@ -62,7 +60,7 @@ def _slices(
             base_file=bases.get(instant),
             log_files=tuple(logs.get(instant, ())),
         )
-        for instant in sorted(bases.keys() | logs.keys(), reverse=True)
+        for instant in sorted(bases.keys() | logs.keys(), key=order.rank, reverse=True)
     )
 
 
@@ -73,34 +71,29 @@ def _pending_compactions(timeline: Timeline) -> frozenset[str]:
 
 
 def latest_base_files(
-    files: Iterable[BaseFile],
-    timeline: Timeline,
+    groups: Iterable[FileGroup],
+    order: SliceOrder,
     *,
     replaced: Mapping[GroupId, str],
     as_of: str | None = None,
 ) -> tuple[BaseFile, ...]:
     """The base files that hold the table, or held it at an instant.
 
-    ``replaced`` tells for a file group the instant whose commit replaced it: from then on it is
-    hidden.
+    ``groups`` are of base files alone: where log files are not read, a slice without a base file
+    hides none. ``replaced`` tells for a file group the instant whose commit replaced it: from then
+    on it is hidden.
 
     Source: AbstractTableFileSystemView.getLatestBaseFilesBeforeOrOn and isFileGroupReplaced, Hudi
     0.15 (both go by requested time).
     """
-    latest = (
-        group.latest(as_of)
-        for group in file_groups(files, timeline)
-        if not _is_hidden(replaced.get((group.partition, group.file_id)), as_of)
-    )
-    return tuple(
-        found.base_file for found in latest if found is not None and found.base_file is not None
-    )
+    found = (slices[0].base_file for slices in _visible(groups, order, replaced, as_of))
+    return tuple(file for file in found if file is not None)
 
 
 def latest_slices(
-    files: Iterable[BaseFile],
-    logs: Iterable[LogFile],
+    groups: Iterable[FileGroup],
     timeline: Timeline,
+    order: SliceOrder,
     *,
     replaced: Mapping[GroupId, str],
     as_of: str | None = None,
@@ -114,20 +107,11 @@ def latest_slices(
     mergeCompactionPendingFileSlices, Hudi 0.15.
     """
     compacting = _pending_compactions(timeline)
-    found = (
-        _merged(group, compacting, as_of)
-        for group in file_groups(files, timeline, logs=logs)
-        if not _is_hidden(replaced.get((group.partition, group.file_id)), as_of)
-    )
-    return tuple(each for each in found if each is not None)
+    return tuple(_merged(slices, compacting) for slices in _visible(groups, order, replaced, as_of))
 
 
 def append_targets(
-    files: Iterable[BaseFile],
-    logs: Iterable[LogFile],
-    timeline: Timeline,
-    *,
-    compacting: Mapping[GroupId, str],
+    groups: Iterable[FileGroup], order: SliceOrder, *, compacting: Mapping[GroupId, str]
 ) -> dict[GroupId, AppendTarget]:
     """Where writes append to each file group that committed files make up.
 
@@ -139,26 +123,39 @@ def append_targets(
     0.15.
     """
     found = {}
-    for group in file_groups(files, timeline, logs=logs):
-        key = group.partition, group.file_id
-        newest = group.slices[0]
-        instant = max(newest.base_instant, compacting.get(key, ""))
-        if newest.base_instant < instant:
-            newest = FileSlice(partition=key[0], file_id=key[1], base_instant=instant)
-        found[key] = AppendTarget.after(newest)
+    for group in groups:
+        newest, planned = group.slices[0], compacting.get(group.id)
+        if planned is not None and order.rank(newest.base_instant) < order.rank(planned):
+            newest = FileSlice(
+                partition=group.partition, file_id=group.file_id, base_instant=planned
+            )
+        found[group.id] = AppendTarget.after(newest)
     return found
 
 
-def _merged(group: FileGroup, compacting: frozenset[str], as_of: str | None) -> FileSlice | None:
-    latest = group.latest(as_of)
-    if latest is None or latest.base_instant not in compacting:
-        return latest
-    earlier = [each for each in group.slices if each.base_instant < latest.base_instant]
-    if not earlier:
-        return latest
-    below = _merged(replace(group, slices=tuple(earlier)), compacting, None)
-    return None if below is None else replace(below, log_files=below.log_files + latest.log_files)
+def _visible(
+    groups: Iterable[FileGroup],
+    order: SliceOrder,
+    replaced: Mapping[GroupId, str],
+    as_of: str | None,
+) -> Iterator[tuple[FileSlice, ...]]:
+    """The slices of each group that is there, newest first, none of them later than ``as_of``."""
+
+    def is_seen(instant: str) -> bool:
+        return as_of is None or order.rank(instant) <= as_of
+
+    for group in groups:
+        hidden = replaced.get(group.id)
+        if hidden is not None and is_seen(hidden):
+            continue
+        slices = tuple(each for each in group.slices if is_seen(each.base_instant))
+        if slices:
+            yield slices
 
 
-def _is_hidden(replaced_at: str | None, as_of: str | None) -> bool:
-    return replaced_at is not None and (as_of is None or replaced_at <= as_of)
+def _merged(slices: Sequence[FileSlice], compacting: frozenset[str]) -> FileSlice:
+    latest = slices[0]
+    if latest.base_instant not in compacting or len(slices) == 1:
+        return latest
+    below = _merged(slices[1:], compacting)
+    return replace(below, log_files=below.log_files + latest.log_files)

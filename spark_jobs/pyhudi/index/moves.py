@@ -1,4 +1,4 @@
-"""Records whose partition has changed: what becomes of them where they were and where they go."""
+"""Records whose partition has changed: which stay, and which leave one file group for another."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.stored_keys import keys_of
+from pyhudi.fileslice.opener import open_base
+from pyhudi.fileslice.reader import SliceLogs
+from pyhudi.fileslice.stored_keys import key_columns, keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.keys.key_positions import KeyPositions
 from pyhudi.merge.rule import MergeRule
@@ -19,12 +20,11 @@ from pyhudi.schema.columns import Flags, flags_of, one_array
 from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
-from pyhudi.table.log_merge import SliceLogs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelocationContext:
-    """What whoever settles records must know, as a value that travels to the workers.
+    """What whoever relocates records must know, as a value that travels to the workers.
 
     ``schema`` is the table's with the meta columns; ``is_combining`` says that rows of one key in
     the batch become one. ``virtual_keys`` makes the keys of stored rows where files keep none, and
@@ -42,22 +42,22 @@ class RelocationContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relocation:
-    """What becomes of rows whose keys a base file holds.
+    """Where rows go whose keys a base file holds.
 
-    ``leaving`` are the keys whose stored rows go, before ``updates`` are merged with what is left;
-    an update whose key leaves therefore replaces its record. ``inserts`` belong to other
-    partitions, or to the file's own when there is no file.
+    ``moved_keys`` are those whose stored rows leave the file group, before ``updates`` are merged
+    with what is left; an update of a moved key therefore replaces its record. ``inserts`` belong to
+    other partitions, or to the file's own when there is no file.
 
     Shapes: the columns of the incoming rows; in ``inserts`` the partition path behind them.
     """
 
     updates: pa.Table
-    leaving: pa.StringArray
+    moved_keys: pa.StringArray
     inserts: pa.Table
 
 
-def relocate_stored(job: RelocationContext, file: BaseFile, rows: pa.Table) -> Relocation:
-    """Settle the rows whose keys a base file holds, some of them with another partition's path.
+def relocate_stored(context: RelocationContext, file: BaseFile, rows: pa.Table) -> Relocation:
+    """Relocate the rows whose keys a base file holds, some of them with another partition's path.
 
     Rows of keys that only come with the file's own partition are updates as ever. Of the others the
     newest row of the batch counts; when it names the file's partition, or deletes, it is an update
@@ -75,91 +75,95 @@ def relocate_stored(job: RelocationContext, file: BaseFile, rows: pa.Table) -> R
     foreign = pc.unique(rows.column(RECORD_KEY).filter(is_foreign))
     is_contested = pc.is_in(rows.column(RECORD_KEY), value_set=foreign)
     updates = [rows.filter(pc.invert(is_contested)).select(names)]
-    newest, is_deleted = _combined(job, rows.filter(is_contested))
+    newest, is_deleted = _combined(context, rows.filter(is_contested))
     is_moving = flags_of(pc.not_equal(newest.column(PARTITION_PATH), file.partition)) & ~is_deleted
     updates.append(newest.filter(pa.array(~is_moving)).select(names))
-    leaving, moved = _merged(job, file, newest.filter(pa.array(is_moving)))
+    moved_keys, moved = _merged(context, file, newest.filter(pa.array(is_moving)))
     is_back = pc.equal(moved.column(PARTITION_PATH), file.partition)
     updates.append(moved.filter(is_back).select(names))
     return Relocation(
         updates=pa.concat_tables(updates),
-        leaving=leaving,
+        moved_keys=moved_keys,
         inserts=moved.filter(pc.invert(is_back)),
     )
 
 
-def relocate_new(job: RelocationContext, rows: pa.Table) -> pa.Table:
+def relocate_new(context: RelocationContext, rows: pa.Table) -> pa.Table:
     """The rows to insert of keys that live nowhere and come with several partitions: one a key.
 
     Shapes: the record key, the table's data columns, and the partition path, on both sides.
     Source: HoodieWriteHelper.deduplicateRecords with a global index, Hudi 0.15 and 1.1.
     """
-    newest, is_deleted = _combined(job, rows)
+    newest, is_deleted = _combined(context, rows)
     found = newest.filter(pa.array(~is_deleted)) if is_deleted.any() else newest
-    return _with_own_paths(job, found)
+    return _with_own_paths(context, found)
 
 
-def _combined(job: RelocationContext, rows: pa.Table) -> tuple[pa.Table, Flags]:
+def _combined(context: RelocationContext, rows: pa.Table) -> tuple[pa.Table, Flags]:
     """The newest row of each key, and whether it deletes."""
-    combined = job.rule.combine(rows, rows.column(RECORD_KEY), is_lookup=not job.is_combining)
-    deleted = job.rule.deleted(combined)
+    combined = context.rule.combine(
+        rows, rows.column(RECORD_KEY), is_lookup=not context.is_combining
+    )
+    deleted = context.rule.deleted(combined)
     is_deleted = np.zeros(combined.num_rows, dtype=bool) if deleted is None else deleted
     return combined.select(rows.schema.names), is_deleted
 
 
 def _merged(
-    job: RelocationContext, file: BaseFile, moving: pa.Table
+    context: RelocationContext, file: BaseFile, moving: pa.Table
 ) -> tuple[pa.StringArray, pa.Table]:
     """The keys that leave, and the rows that come of them."""
-    needed = job.rule.columns_to_merge(job.schema.names)
+    needed = context.rule.columns_to_merge(context.schema.names)
     if not (needed and moving.num_rows):
         return one_array(moving.column(RECORD_KEY)), moving
-    stored, beside = _stored_beside(job, file, moving, needed)
-    merged = job.rule.merge(stored, beside)
-    leaving = beside.column(RECORD_KEY).filter(pa.array(~merged.is_kept)).combine_chunks()
-    return leaving, _with_own_paths(job, merged.rows)
+    stored, beside = _stored_beside(context, file, moving, needed)
+    merged = context.rule.merge(stored, beside)
+    moved_keys = beside.column(RECORD_KEY).filter(pa.array(~merged.is_kept)).combine_chunks()
+    return moved_keys, _with_own_paths(context, merged.rows)
 
 
 def _stored_beside(
-    job: RelocationContext, file: BaseFile, moving: pa.Table, needed: Sequence[str]
+    context: RelocationContext, file: BaseFile, moving: pa.Table, needed: Sequence[str]
 ) -> tuple[pa.Table, pa.Table]:
     """The stored row of each key, one a key, and the moving rows in the same order."""
-    schema = pa.schema([job.schema.field(name) for name in needed])
+    schema = pa.schema([context.schema.field(name) for name in needed])
     sought = KeyPositions(one_array(moving.column(RECORD_KEY)))
     is_open = np.ones(moving.num_rows, dtype=bool)
     stored, beside = [schema.empty_table()], [np.zeros(0, dtype=np.int64)]
-    for batch in _batches(job, file, needed):
-        met, found = sought.find(keys_of(batch, job.virtual_keys))
-        places, first = np.unique(found, return_index=True)
-        rows, places = met[first][is_open[places]], places[is_open[places]]
-        is_open[places] = False
-        if len(places):
+    for batch in _batches(context, file, needed):
+        row_numbers, found = sought.find(keys_of(batch, context.virtual_keys))
+        positions, first = np.unique(found, return_index=True)
+        is_first = is_open[positions]
+        rows, positions = row_numbers[first][is_first], positions[is_first]
+        is_open[positions] = False
+        if len(positions):
             stored.append(reconcile(batch.take(pa.array(rows)), schema))
-            beside.append(places)
+            beside.append(positions)
     order = pa.array(np.concatenate(beside))
     return pa.concat_tables(stored), moving.take(order)
 
 
-def _batches(job: RelocationContext, file: BaseFile, needed: Sequence[str]) -> Iterator[pa.Table]:
-    merged = None if job.logs is None else job.logs.rows(job.storage, file.path, needed)
+def _batches(
+    context: RelocationContext, file: BaseFile, needed: Sequence[str]
+) -> Iterator[pa.Table]:
+    merged = None if context.logs is None else context.logs.rows(context.storage, file, needed)
     if merged is not None:
         yield from merged
         return
-    keys = (RECORD_KEY,) if job.virtual_keys is None else job.virtual_keys.key_columns
-    with job.storage.open_input(file.path) as source:
-        reader = open_base_file(source, name=job.storage.absolute(file.path))
-        yield from reader.iter_tables(list(dict.fromkeys([*keys, *needed])))
+    keys = key_columns(context.virtual_keys)
+    with open_base(context.storage, file) as base:
+        yield from base.tables(list(dict.fromkeys([*keys, *needed])))
 
 
-def _with_own_paths(job: RelocationContext, rows: pa.Table) -> pa.Table:
+def _with_own_paths(context: RelocationContext, rows: pa.Table) -> pa.Table:
     """The rows with the partition paths that their own values say, where they can say them.
 
     A row that was made of two may have the partition column of either.
 
     Source: HoodieIndexUtils.inferPartitionPath, Hudi 1.1.
     """
-    columns = {name.partition(".")[0] for name in job.generator.path_fields}
-    if job.rule.keeps_whole_rows or not rows.num_rows or not columns <= set(rows.schema.names):
+    columns = {name.partition(".")[0] for name in context.generator.path_fields}
+    if context.rule.keeps_whole_rows or not rows.num_rows or not columns <= set(rows.schema.names):
         return rows
-    paths = job.generator.partition_paths(rows)
+    paths = context.generator.partition_paths(rows)
     return rows.set_column(rows.schema.get_field_index(PARTITION_PATH), PARTITION_PATH, paths)

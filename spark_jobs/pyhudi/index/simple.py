@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi.basefile.footer import FooterMetadata
-from pyhudi.basefile.open import BaseFileReader, open_base_file
-from pyhudi.filegroup.stored_keys import stored_keys
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.fileslice.opener import OpenBaseFile, open_base
+from pyhudi.fileslice.reader import SliceLogs
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.keys.key_positions import SoughtKeys
 from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.storage.storage import Storage
-from pyhudi.table.log_merge import SliceLogs
 
 # To search for this many keys takes about 100 MB of a worker's memory.
 CHUNK_ROWS = 1_000_000
@@ -76,25 +76,26 @@ class Sought:
         return self._made[1]
 
 
-def find_keys(storage: Storage, path: str, sought: Sought, lookup: KeyLookup) -> Iterator[KeyMatch]:
-    """Which rows of the pieces have keys that the base file at ``path`` holds.
+def find_keys(
+    storage: Storage, file: BaseFile, sought: Sought, lookup: KeyLookup
+) -> Iterator[KeyMatch]:
+    """Which rows of the pieces have keys that a base file holds.
 
     Pieces outside the file's range of keys are not looked at; of the file only the key column is
     read, in batches, or the columns that keys are made of.
 
-    Guarantees: every row of a key is hit, also when the batch holds the key more than once. Of a
+    Guarantees: every row of a key is found, also when the batch holds the key more than once. Of a
         file that can hold none of the keys the footer alone is read.
     Source: HoodieSimpleIndex, HoodieBloomIndex, Hudi 0.15 and 1.1 (which files and keys count).
     """
-    with storage.open_input(path) as source:
-        reader = open_base_file(source, name=storage.absolute(path))
-        candidates = _candidates(sought.pieces, reader.footer, lookup)
+    with open_base(storage, file) as base:
+        candidates = _candidates(sought.pieces, base.footer, lookup)
         if not candidates:
             return
         keys = sought.keys_of(candidates)
-        is_stored = _are_stored(keys, reader, lookup)
+        is_stored = _are_stored(keys, base, lookup)
     if lookup.logs is not None and is_stored.any():
-        is_stored &= _are_left(keys, storage, path, lookup.logs)
+        is_stored &= _are_left(keys, storage, file, lookup.logs)
     start = 0
     for piece in candidates:
         found = np.flatnonzero(is_stored[start : start + len(piece.keys)])
@@ -104,27 +105,27 @@ def find_keys(storage: Storage, path: str, sought: Sought, lookup: KeyLookup) ->
             yield KeyMatch(piece_id=piece.piece_id, positions=positions)
 
 
-def _are_stored(sought: SoughtKeys, reader: BaseFileReader, lookup: KeyLookup) -> Flags:
+def _are_stored(sought: SoughtKeys, base: OpenBaseFile, lookup: KeyLookup) -> Flags:
     """Whether the file holds each of the keys."""
     if lookup.asks_filters:
         is_stored: Flags = np.zeros(len(sought.keys), dtype=bool)
-        passes = may_hold(reader.footer, sought.keys)
+        passes = may_hold(base.footer, sought.keys)
         if not passes.true_count:
             return is_stored
         passing = flags_of(passes)
         if not passing.all():
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
-            is_stored[passing] = _are_stored(SoughtKeys(sought.keys.filter(passes)), reader, rest)
+            is_stored[passing] = _are_stored(SoughtKeys(sought.keys.filter(passes)), base, rest)
             return is_stored
-    return sought.are_among(lambda rows: stored_keys(reader, lookup.virtual_keys, rows=rows))
+    return sought.are_among(lambda rows: base.keys(lookup.virtual_keys, rows=rows))
 
 
-def _are_left(keys: SoughtKeys, storage: Storage, path: str, logs: SliceLogs) -> Flags:
+def _are_left(keys: SoughtKeys, storage: Storage, file: BaseFile, logs: SliceLogs) -> Flags:
     """Whether log files leave each of the keys in a file's slice."""
-    merged = logs.rows(storage, path, ())
+    merged = logs.rows(storage, file, ())
     if merged is None:
         return np.ones(len(keys.keys), dtype=bool)
-    return keys.are_among(lambda _: map(logs.merge.keys_of, merged))
+    return keys.are_among(lambda _: map(logs.reading.keys_of, merged))
 
 
 def _candidates(

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 
 def row_numbers(task: int, first_row: int, count: int) -> pa.StringArray:
-    """The places of some rows: the task that reads them and their number within it.
+    """The origins of some rows: the task that reads them and their number within it.
 
     Source: AutoRecordGenWrapperKeyGenerator, Hudi 0.15 and 1.1 (the part behind the instant).
     """
@@ -16,9 +16,9 @@ def row_numbers(task: int, first_row: int, count: int) -> pa.StringArray:
     return pc.binary_join_element_wise(str(task), numbers, "_")
 
 
-def generated_keys(instant: str, places: pa.StringArray | pa.ChunkedArray) -> pa.ChunkedArray:
+def generated_keys(instant: str, origins: pa.StringArray | pa.ChunkedArray) -> pa.ChunkedArray:
     """The record keys of rows that a write of an instant adds, as in ``20260102030405678_0_17``.
 
     Source: HoodieRecord.generateSequenceId, Hudi 0.15 and 1.1.
     """
-    return pc.binary_join_element_wise(instant, places, "_")
+    return pc.binary_join_element_wise(instant, origins, "_")

@@ -41,11 +41,10 @@ class KeyGenerator:
 
     Without ``record_key_fields`` keys are made without looking at the rows, and only paths come
     from here. ``partition_kinds`` are those of a custom generator, one a field; ``timestamps``
-    spells the fields that go by time. ``row_writer_text`` spells timestamps as Hudi's row writer
-    does in a bulk insert, and ``consistent_logical_timestamp`` asks for the same text everywhere;
-    both use ``timezone``. ``single_field_complex_prefix`` decides whether a complex key of one
-    field reads ``id:1`` or ``1``: writers of one table must agree on it, and Hudi's versions do
-    not.
+    formats the fields that go by time. ``consistent_logical_timestamp`` formats timestamps in the
+    ``timezone``, as Hudi's row writer does in a bulk insert. ``single_field_complex_prefix``
+    decides whether a complex key of one field reads ``id:1`` or ``1``: writers of one table must
+    agree on it, and Hudi's versions do not.
 
     Raises: UnsupportedError for another class, OptionError when the fields do not suit the class.
     Source: SimpleKeyGenerator, ComplexKeyGenerator, NonpartitionedKeyGenerator, CustomKeyGenerator,
@@ -60,7 +59,6 @@ class KeyGenerator:
     hive_style: bool = False
     url_encode: bool = False
     consistent_logical_timestamp: bool = False
-    row_writer_text: bool = False
     timezone: str = "UTC"
     single_field_complex_prefix: bool = False
 
@@ -132,25 +130,21 @@ class KeyGenerator:
     def check(self, schema: pa.Schema) -> None:
         """Refuse rows that keys or paths cannot be made from, whatever their values.
 
-        Raises: as ``apply``, but for values.
+        Raises: as ``record_keys`` and ``partition_paths``, but for values.
         """
         nothing = schema.empty_table()
         self.partition_paths(nothing)
         if not self.generates_keys:
             self.record_keys(nothing)
 
-    def apply(self, batch: pa.RecordBatch | pa.Table) -> tuple[pa.StringArray, pa.StringArray]:
-        """Compute the record keys and partition paths of a batch.
+    def record_keys(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
+        """Compute the record keys of a batch.
 
-        Shapes: two string arrays without nulls, one entry per row of the batch, in its order.
+        Shapes: a string array without nulls, one entry per row of the batch, in its order.
         Not: keys of a table that generates them, see ``generated_keys``.
         Raises: RequestError when a field is no column of the batch; RecordKeyError for null or
             empty keys; UnsupportedError for a column type that has no text.
         """
-        return self.record_keys(batch), self.partition_paths(batch)
-
-    def record_keys(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
-        """Compute the record keys alone; see ``apply``."""
         texts: list[tuple[str, pa.StringArray]] = []
         for name in self.record_key_fields:
             column = _column(batch, name, _RECORD_KEY)
@@ -158,7 +152,11 @@ class KeyGenerator:
         return record_keys(texts, self.encoding)
 
     def partition_paths(self, batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
-        """Compute the partition paths alone; see ``apply``."""
+        """Compute the partition paths of a batch.
+
+        Shapes: a string array without nulls, one entry per row of the batch, in its order.
+        Raises: RequestError and UnsupportedError as ``record_keys``.
+        """
         texts: list[tuple[str, pa.StringArray]] = []
         timed = self._timed_fields
         for name in self.path_fields:
@@ -167,14 +165,11 @@ class KeyGenerator:
                 texts.append((name, self._time_text(column, name, self.timestamps)))
                 continue
             if pa.types.is_primitive(column.type):
-                # Partition values repeat: spell each distinct one once.
+                # Partition values repeat: format each distinct one once.
                 column = column.dictionary_encode()
             texts.append((name, self._text(column, name, _PARTITION_PATH)))
         return partition_paths(
-            texts,
-            num_rows=batch.num_rows,
-            hive_style=self.hive_style,
-            url_encode=self.url_encode,
+            texts, num_rows=batch.num_rows, hive_style=self.hive_style, url_encode=self.url_encode
         )
 
     def keyless(self, batch: pa.RecordBatch | pa.Table) -> npt.NDArray[np.bool_]:
@@ -206,15 +201,16 @@ class KeyGenerator:
         }
 
     def _text(self, column: pa.Array, name: str, role: str) -> pa.StringArray:
-        formats_time = self.row_writer_text or self.consistent_logical_timestamp
         try:
-            return java_text(column, timestamp_zone=self.timezone if formats_time else None)
+            return java_text(
+                column, timestamp_zone=self.timezone if self.consistent_logical_timestamp else None
+            )
         except UnsupportedError as error:
             raise UnsupportedError(f"{role} field {name!r}: {error}") from error
 
-    def _time_text(self, column: pa.Array, name: str, spelled: TimestampPath) -> pa.StringArray:
+    def _time_text(self, column: pa.Array, name: str, formatted: TimestampPath) -> pa.StringArray:
         try:
-            return spelled.texts(column)
+            return formatted.texts(column)
         except UnsupportedError as error:
             raise UnsupportedError(f"{_PARTITION_PATH} field {name!r}: {error}") from error
 
@@ -237,7 +233,7 @@ def infer_key_generator_class(
 
 
 def paths_hold_values(key_generator_class: str | None) -> bool:
-    """Tell whether partition paths spell the partition columns' own values.
+    """Tell whether partition paths hold the partition columns' own values.
 
     Timestamp-based and custom generators put derived text into the path, so a reader must neither
     prune by it nor take it for the column.

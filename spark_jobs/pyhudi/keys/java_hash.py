@@ -13,14 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.schema.columns import flags_of
+from pyhudi.schema.columns import Bytes, Offsets, flags_of, text_buffers, text_slices
 
 SLICE_ROWS: Final = 65_536
 SLICE_BYTES: Final = 256 << 10
 
 Hashes: TypeAlias = npt.NDArray[np.uint32]
-_Offsets: TypeAlias = npt.NDArray[np.int64]
-_Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _FACTOR: Final = np.uint32(31)
 _INVERSE: Final = np.uint32(pow(31, -1, 1 << 32))
@@ -48,22 +46,15 @@ def java_string_hash(texts: pa.Array | pa.ChunkedArray) -> Hashes:
 def _hash_array(texts: pa.LargeStringArray, out: Hashes) -> None:
     if not len(texts):
         return
-    _, offset_buffer, data_buffer = texts.buffers()
-    offsets: _Offsets = np.frombuffer(offset_buffer, dtype=np.int64)
-    offsets = offsets[texts.offset : texts.offset + len(texts) + 1]
-    data: _Bytes = np.frombuffer(data_buffer or b"", dtype=np.uint8)
-    start = 0
-    while start < len(texts):
-        by_bytes = int(np.searchsorted(offsets, offsets[start] + SLICE_BYTES, side="right")) - 1
-        stop = min(len(texts), start + SLICE_ROWS, max(start + 1, by_bytes))
+    offsets, data = text_buffers(texts)
+    for start, stop in text_slices(offsets, rows=SLICE_ROWS, size_bytes=SLICE_BYTES):
         first, last = int(offsets[start]), int(offsets[stop])
         out[start:stop] = _hash_slice(data[first:last], offsets[start : stop + 1] - first)
-        start = stop
     if texts.null_count:
         out[flags_of(texts.is_null())] = 0
 
 
-def _hash_slice(data: _Bytes, offsets: _Offsets) -> Hashes:
+def _hash_slice(data: Bytes, offsets: Offsets) -> Hashes:
     units, bounds = _code_units(data, offsets)
     count = len(units)
     powers, inverses = _powers((count | SLICE_BYTES).bit_length())
@@ -84,7 +75,7 @@ def _powers(bits: int) -> tuple[Hashes, Hashes]:
     return powers, inverses
 
 
-def _code_units(data: _Bytes, offsets: _Offsets) -> tuple[Hashes, _Offsets]:
+def _code_units(data: Bytes, offsets: Offsets) -> tuple[Hashes, Offsets]:
     """The UTF-16 code units of all texts and where each text begins among them."""
     if not len(data) or int(data.max()) < _FIRST_BEYOND_ASCII:
         return data.astype(np.uint32), offsets
@@ -92,6 +83,6 @@ def _code_units(data: _Bytes, offsets: _Offsets) -> tuple[Hashes, _Offsets]:
     # A character's first byte stands for its one unit, or two; the bytes that continue it for none.
     is_first = (data & 0xC0) != _FIRST_BEYOND_ASCII
     per_byte = is_first.astype(np.int64) + (data >= _FIRST_SURROGATE_LEAD)
-    before: _Offsets = np.zeros(len(data) + 1, dtype=np.int64)
+    before: Offsets = np.zeros(len(data) + 1, dtype=np.int64)
     np.cumsum(per_byte, out=before[1:])
     return units.astype(np.uint32), before[offsets]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import UnsupportedError
-from pyhudi.schema.columns import flags_of
+from pyhudi.schema.columns import flags_of, text_buffers
 from pyhudi.schema.float_text import float_text
 
 _LAST_FOUR_DIGIT_DATE = pa.scalar(2932896, pa.int32())
@@ -21,14 +21,14 @@ _UTC_NAMES = frozenset({"UTC", "GMT", "Z", "Etc/UTC"})
 
 
 def java_text(column: pa.Array, *, timestamp_zone: str | None = None) -> pa.StringArray:
-    """Spell every value of a column as Hudi's key generators do.
+    """Format every value of a column as Hudi's key generators do.
 
     Without ``timestamp_zone`` a timestamp is its raw Avro long (micros, or millis for a column of
-    millis or seconds), as Hudi's Avro path writes it. With a zone, an instant is spelled as
-    ``java.sql.Timestamp.toString()`` spells its millis in that zone; a timestamp without zone
+    millis or seconds), as Hudi's Avro path writes it. With a zone, an instant is formatted as
+    ``java.sql.Timestamp.toString()`` formats its millis in that zone; a timestamp without zone
     stays a long, since Hudi applies no logical conversion to it. Binary is lower-case hexadecimal.
 
-    Shapes: one string per row, nulls stay null; dictionary-encoded columns are spelled once per
+    Shapes: one string per row, nulls stay null; dictionary-encoded columns are formatted once per
         dictionary entry.
     Raises: UnsupportedError for a type Hudi has no stable text for (nested, time, duration).
     Not: reproduces neither the surplus digits that Double.toString gave before JDK 19 for a few
@@ -42,9 +42,9 @@ def java_text(column: pa.Array, *, timestamp_zone: str | None = None) -> pa.Stri
         return java_text(column.dictionary, timestamp_zone=timestamp_zone).take(column.indices)
     if pa.types.is_timestamp(kind):
         return _timestamp_text(column, timestamp_zone)
-    for applies, spell in _SPELLINGS:
+    for applies, to_text in _FORMATS:
         if applies(kind):
-            return spell(column)
+            return to_text(column)
     raise UnsupportedError(
         f"a column of type {kind} cannot be part of a record key or partition path; "
         "use a string, number, boolean, decimal, date, timestamp or binary column"
@@ -57,10 +57,8 @@ def _cast_text(column: pa.Array) -> pa.StringArray:
 
 def _binary_text(column: pa.Array) -> pa.StringArray:
     wide = column.cast(pa.large_binary())
-    _, offset_buffer, data_buffer = wide.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int64)[wide.offset : wide.offset + len(wide) + 1]
-    data = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
-    digits = _HEX_PAIRS[data]
+    offsets, data = text_buffers(wide)
+    digits = _HEX_PAIRS[data[offsets[0] : offsets[-1]]]
     text_offsets = 2 * (offsets - offsets[0])
     text = pa.LargeStringArray.from_buffers(
         len(wide), pa.py_buffer(text_offsets), pa.py_buffer(digits)
@@ -92,7 +90,7 @@ def _timestamp_text(column: pa.Array, zone: str | None) -> pa.StringArray:
 
 
 def _local_text(millis: pa.Int64Array) -> pa.StringArray:
-    """Spell milliseconds of a local clock; far quicker than ``strftime`` on every row."""
+    """Format milliseconds of a local clock; far quicker than ``strftime`` on every row."""
     values = pc.fill_null(millis, 0).to_numpy(zero_copy_only=False)
     days, rest = np.divmod(values, _DAY_MILLIS)
     seconds, fractions = np.divmod(rest, 1000)
@@ -121,8 +119,8 @@ def _fraction_texts() -> pa.StringArray:
     return pa.array(f".{ms:03}"[:2] + f"{ms:03}"[1:].rstrip("0") for ms in range(1000))
 
 
-_SPELLINGS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.StringArray]], ...]
-_SPELLINGS = (
+_FORMATS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.StringArray]], ...]
+_FORMATS = (
     (pa.types.is_string, lambda column: column),
     (pa.types.is_large_string, _cast_text),
     (pa.types.is_integer, _cast_text),

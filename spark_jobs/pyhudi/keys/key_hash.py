@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.schema.columns import flags_of
+from pyhudi.schema.columns import Bytes, Offsets, Positions, flags_of, text_buffers, text_slices
 
 SLICE_ROWS = 32_768
 SLICE_BYTES = 4 << 20
@@ -25,8 +25,6 @@ _FINAL_1 = np.uint64(0xBF58476D1CE4E5B9)
 _FINAL_2 = np.uint64(0x94D049BB133111EB)
 
 _Hashes: TypeAlias = npt.NDArray[np.uint64]
-_Bytes: TypeAlias = npt.NDArray[np.uint8]
-_Positions: TypeAlias = npt.NDArray[np.int64]
 
 
 def key_hash(keys: pa.Array | pa.ChunkedArray) -> _Hashes:
@@ -38,7 +36,7 @@ def key_hash(keys: pa.Array | pa.ChunkedArray) -> _Hashes:
     Shapes: one uint64 per row, in order; string and large_string (or binary) keys.
     Guarantees: working memory beside the result is a few slices of ``SLICE_ROWS`` rows or, when
         single keys are longer than that, of one key.
-    Raises: TypeError when the keys are neither strings nor binary.
+    Raises: InvariantError when the keys are neither strings nor binary.
     """
     chunks = keys.chunks if isinstance(keys, pa.ChunkedArray) else [keys]
     hashes: _Hashes = np.empty(len(keys), dtype=np.uint64)
@@ -52,35 +50,17 @@ def key_hash(keys: pa.Array | pa.ChunkedArray) -> _Hashes:
 def _hash_array(keys: pa.Array, out: _Hashes) -> None:
     if not len(keys):
         return
-    offsets, data = _string_buffers(keys)
-    start = 0
-    while start < len(keys):
-        by_bytes = int(np.searchsorted(offsets, offsets[start] + SLICE_BYTES, side="right")) - 1
-        stop = min(len(keys), start + SLICE_ROWS, max(start + 1, by_bytes))
+    offsets, data = text_buffers(keys)
+    for start, stop in text_slices(offsets, rows=SLICE_ROWS, size_bytes=SLICE_BYTES):
         _hash_slice(offsets[start : stop + 1], data, out[start:stop])
-        start = stop
     if keys.null_count:
         out[flags_of(keys.is_null())] = 0
 
 
-def _string_buffers(keys: pa.Array) -> tuple[npt.NDArray[np.signedinteger], _Bytes]:
-    """Give the offsets of the array's own rows (one more than rows) and the whole byte buffer."""
-    if pa.types.is_string(keys.type) or pa.types.is_binary(keys.type):
-        offset_type: np.dtype[np.signedinteger] = np.dtype(np.int32)
-    elif pa.types.is_large_string(keys.type) or pa.types.is_large_binary(keys.type):
-        offset_type = np.dtype(np.int64)
-    else:
-        raise TypeError(f"keys to hash must be strings or binary, found {keys.type}")
-    _, offset_buffer, data_buffer = keys.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype=offset_type)
-    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
-    return offsets[keys.offset : keys.offset + len(keys) + 1], data
-
-
-def _hash_slice(offsets: npt.NDArray[np.signedinteger], data: _Bytes, out: _Hashes) -> None:
+def _hash_slice(offsets: Offsets, data: Bytes, out: _Hashes) -> None:
     first, last = int(offsets[0]), int(offsets[-1])
     # A word may be read beyond the last key's end: the copy has room for it, the buffer has not.
-    padded: _Bytes = np.zeros(last - first + _WORD_BYTES, dtype=np.uint8)
+    padded: Bytes = np.zeros(last - first + _WORD_BYTES, dtype=np.uint8)
     padded[:-_WORD_BYTES] = data[first:last]
     words: _Hashes = np.ndarray(
         (last - first + 1,), dtype=np.dtype("<u8"), buffer=padded.data, strides=(1,)
@@ -89,7 +69,7 @@ def _hash_slice(offsets: npt.NDArray[np.signedinteger], data: _Bytes, out: _Hash
     lengths = np.diff(offsets).astype(np.int64)
 
     np.multiply((lengths + 1).view(np.uint64), _LENGTH_FACTOR, out=out)
-    rows: _Positions | None = None
+    rows: Positions | None = None
     consumed, longest, shortest = 0, int(lengths.max()), int(lengths.min())
     while consumed < longest:
         if rows is None and consumed >= shortest:
@@ -106,7 +86,7 @@ def _hash_slice(offsets: npt.NDArray[np.signedinteger], data: _Bytes, out: _Hash
     _finish(out)
 
 
-def _mix_words(states: _Hashes, words: _Hashes, positions: _Positions, left: _Positions) -> None:
+def _mix_words(states: _Hashes, words: _Hashes, positions: Positions, left: Positions) -> None:
     """Mix the next word of each key, up to 8 of the ``left`` bytes, into its state."""
     word = words[positions]
     if sys.byteorder == "big":

@@ -7,14 +7,14 @@ about. Of many keys the hashes are sorted here, once, and those of a batch are l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.keys.java_hash import java_string_hash
+from pyhudi.keys.java_hash import Hashes, java_string_hash
 from pyhudi.schema.columns import Column, Flags, Positions, flags_of, one_array
 
 MANY_KEYS: Final = 1 << 15
@@ -22,11 +22,9 @@ _LONGEST_RUN: Final = 16
 _MARKS_PER_KEY: Final = 8
 _MOST_MARK_BITS: Final = 24
 
-_Hashes: TypeAlias = npt.NDArray[np.uint32]
-
 
 class KeyPositions:
-    """Keys, each once, and where they stand."""
+    """Keys, each once, and their positions."""
 
     def __init__(self, keys: pa.StringArray) -> None:
         self._keys = keys
@@ -38,17 +36,17 @@ class KeyPositions:
         return 0 if self._sorted is not None else 2 * len(self._keys)
 
     def find(self, keys: Column) -> tuple[Positions, Positions]:
-        """Which of some keys are among these, and where.
+        """Which of some keys are among these, and at which positions.
 
-        Shapes: row numbers of the ``keys``, ascending, and a place for each of them.
+        Shapes: row numbers of the ``keys``, ascending, and a position for each of them.
         """
         if self._sorted is None:
             found = one_array(pc.index_in(keys, value_set=self._keys))
             rows = np.flatnonzero(flags_of(found.is_valid()))
             return rows, found.drop_null().to_numpy().astype(np.int64)
-        rows, places = self._sorted.find(keys)
+        rows, positions = self._sorted.find(keys)
         order = np.argsort(rows, kind="stable")
-        return rows[order], places[order]
+        return rows[order], positions[order]
 
 
 class SoughtKeys:
@@ -62,26 +60,26 @@ class SoughtKeys:
             self._find, self._least_rows, self._count = hashes.find, 0, len(keys)
             return
         encoded = pc.dictionary_encode(keys)
-        places = KeyPositions(encoded.dictionary)
-        self._find, self._least_rows = places.find, places.least_rows
+        distinct = KeyPositions(encoded.dictionary)
+        self._find, self._least_rows = distinct.find, distinct.least_rows
         self._distinct_of_key, self._count = encoded.indices.to_numpy(), len(encoded.dictionary)
 
     def are_among(self, stored: Callable[[int], Iterable[Column]]) -> Flags:
         """Whether each of the keys is stored.
 
-        ``stored`` gives the stored keys in batches, of so many rows at least as it is told.
+        ``stored`` gives the stored keys in batches, of at least as many rows as it is given.
         """
         is_met: Flags = np.zeros(self._count, dtype=bool)
         for batch in stored(self._least_rows):
-            _, places = self._find(batch)
-            is_met[places] = True
+            _, positions = self._find(batch)
+            is_met[positions] = True
         return is_met if self._distinct_of_key is None else is_met[self._distinct_of_key]
 
 
 class _SortedHashes:
-    """The hashes of keys in order, and marks by which most other keys are told at once."""
+    """The hashes of keys in order, and marks by which most other keys are ruled out at once."""
 
-    def __init__(self, keys: pa.StringArray, ordered: _Hashes, order: Positions, run: int) -> None:
+    def __init__(self, keys: pa.StringArray, ordered: Hashes, order: Positions, run: int) -> None:
         self._keys, self._ordered, self._order, self._run = keys, ordered, order, run
         bits = min(_MOST_MARK_BITS, (_MARKS_PER_KEY * len(keys)).bit_length())
         self._mask = np.uint32((1 << bits) - 1)
@@ -100,14 +98,14 @@ class _SortedHashes:
         return None if run > _LONGEST_RUN else cls(keys, ordered, order, run)
 
     def find(self, keys: Column) -> tuple[Positions, Positions]:
-        """Rows of ``keys`` and places among these that have the same key: all such pairs."""
+        """Row numbers of ``keys`` and positions of the same keys among these: all such pairs."""
         asked = one_array(keys).cast(pa.string())
         hashes = java_string_hash(asked)
         likely = np.flatnonzero(self._marks[hashes & self._mask])
         hashes = hashes[likely]
         first = np.searchsorted(self._ordered, hashes)
-        rows, places = [], []
-        # Keys of one hash stand side by side.
+        rows, positions = [], []
+        # Keys of one hash lie side by side.
         for step in range(self._run):
             at = first + step
             candidates = np.flatnonzero(at < len(self._ordered))
@@ -116,11 +114,11 @@ class _SortedHashes:
             same = pc.equal(asked.take(pa.array(asking)), self._keys.take(pa.array(found)))
             is_same = flags_of(same)
             rows.append(asking[is_same])
-            places.append(found[is_same])
-        return np.concatenate(rows), np.concatenate(places)
+            positions.append(found[is_same])
+        return np.concatenate(rows), np.concatenate(positions)
 
 
-def _longest_run(ordered: _Hashes) -> int:
+def _longest_run(ordered: Hashes) -> int:
     """How often the commonest of some ordered numbers occurs."""
     starts = np.flatnonzero(np.append([True], ordered[1:] != ordered[:-1]))
     return int(np.diff(np.append(starts, len(ordered))).max())

@@ -27,7 +27,7 @@ _MOST_ENTRIES: Final = 1 << 10
 class BlockKind(IntEnum):
     """What a block holds, by its number in the file.
 
-    ``CORRUPT`` is never written: it stands for bytes that are no whole block.
+    ``CORRUPT`` is never written: it is what bytes are that make no whole block.
     """
 
     COMMAND = 0
@@ -122,7 +122,7 @@ def decode_header(data: bytes, size: int) -> Header | None:
 
 
 def check_footer(data: bytes) -> None:
-    """Refuse what stands between a block's content and its trailing length unless it is a footer.
+    """Refuse what lies between a block's content and its trailing length unless it is a footer.
 
     Raises:
         CorruptTableError: the bytes are none, so a length within the block is damaged.
@@ -133,7 +133,7 @@ def check_footer(data: bytes) -> None:
 
 
 def _decode_entries(data: bytes, at: int, end: int) -> tuple[dict[int, str], int] | None:
-    """The entries at a place and where they end, at most at ``end``; None where bytes are missing.
+    """The entries at a byte and where they end, at most at ``end``; None where bytes are missing.
 
     Raises:
         CorruptTableError: the bytes are no entries.

@@ -27,7 +27,7 @@ def iter_tables(
     """The records of an HFile data block in the order of their keys, some at a time.
 
     ``where`` names the block in errors. Of a column with the name ``key`` Hudi writes nothing, as
-    it stands in the HFile already; it is filled from there.
+    the HFile has it already; it is filled from there.
 
     Shapes: those of ``columns`` that the block's schema has, in its order and types, and the first
         one where it has none of them; None for all.

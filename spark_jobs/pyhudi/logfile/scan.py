@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from pyhudi.errors import CorruptTableError, UnsupportedError
+from pyhudi.errors import CorruptTableError, UnsupportedError, located
 from pyhudi.logfile.framing import FORMAT_VERSION, BlockKind, HeaderKey
 from pyhudi.logfile.reader import Block
 
@@ -25,7 +25,7 @@ def blocks_that_count(
 
     ``is_wanted`` says of an instant whether its blocks are: whether the write is committed, and in
     the range asked for. Left out too are blocks that a rollback names which comes after them, and
-    torn ones. The blocks of one write stand together where its first one is. Blocks that were
+    torn ones. The blocks of one write are read together, where its first one is. Blocks that were
     compacted into another of the log are replaced by that one, in the place of the last of them.
 
     Raises:
@@ -36,7 +36,8 @@ def blocks_that_count(
     for block in blocks:
         if block.kind is BlockKind.CORRUPT and block.is_torn:
             continue
-        _refuse_senseless(block)
+        with located(block.file):
+            _refuse_senseless(block)
         if block.kind is BlockKind.COMMAND:
             writes.pop(_rolled_back(block), None)
         elif is_wanted(block.instant):
@@ -54,7 +55,7 @@ def _in_order(writes: dict[str, list[Block]]) -> list[str]:
         parts = _compacted_instants(writes[instant])
         for part in parts:
             compacted_into[part] = target
-        # A block that holds others stands where the last of them stood, if any is there.
+        # A block that holds others is read where the last of them was, if any is there.
         stands_elsewhere = any(part in writes and part != instant for part in parts)
         if target in placed or stands_elsewhere:
             continue

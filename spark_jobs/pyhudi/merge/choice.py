@@ -48,8 +48,8 @@ def filled(upper: Column, lower: Column) -> Column:
 def fold(rows: pa.Table, keys: Column, step: Step) -> pa.Table:
     """The rows of each key joined into one, in their order of arrival.
 
-    ``step`` joins aligned tables: what the rows before came to, and the next row of each key. It
-    runs as often as the commonest key has rows.
+    ``step`` joins aligned tables: the rows before as they are joined, and the next row of each
+    key. It runs as often as the commonest key has rows.
 
     Shapes: a row a key, in the order in which the keys' last rows arrived.
     """

@@ -32,7 +32,7 @@ class Merger(Protocol):
     """
 
     def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
-        """The records that the pairs come to."""
+        """The merged record of each pair."""
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,7 @@
-"""Rows of one key filled into each other, column by column for all keys at once."""
+"""Rows of one key filled into each other, column by column for all keys at once.
+
+Source: PartialUpdateAvroPayload.preCombine, Hudi 1.1.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +42,16 @@ def newest_filled(rows: pa.Table, keys: Column, ordering: Sequence[Column]) -> p
         # Lifted by their group's number, the ranks of a group exceed those of all groups before.
         lifted = ranks + np.repeat(np.arange(len(starts)), ends - starts + 1) * (ranks.max() + 1)
         leads = lifted == np.maximum.accumulate(lifted)
-    places = np.arange(len(order))
+    positions = np.arange(len(order))
     columns = []
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if name in META_FIELDS or not column.null_count:
-            last = ends if name in META_FIELDS else _last(leads, places, starts)
+            last = ends if name in META_FIELDS else _last(leads, positions, starts)
             columns.append(column.take(pa.array(order[last])))
             continue
         has_value = is_present(column)[order]
-        leading = _last(has_value & leads, places, starts)
-        others = np.where(has_value & ~leads, places, len(order))
+        leading = _last(has_value & leads, positions, starts)
+        others = np.where(has_value & ~leads, positions, len(order))
         first = np.minimum.reduceat(others, starts)
         chosen = np.where(leading >= 0, leading, np.where(first < len(order), first, ends))
         columns.append(column.take(pa.array(order[chosen])))
@@ -56,7 +59,7 @@ def newest_filled(rows: pa.Table, keys: Column, ordering: Sequence[Column]) -> p
     return joined.take(pa.array(np.argsort(order[ends], kind="stable")))
 
 
-def _last(flags: np.ndarray, places: Positions, starts: Positions) -> Positions:
-    """The last flagged place of each group, -1 where there is none."""
-    last: Positions = np.maximum.reduceat(np.where(flags, places, -1), starts)
+def _last(flags: np.ndarray, positions: Positions, starts: Positions) -> Positions:
+    """The last flagged position of each group, -1 where there is none."""
+    last: Positions = np.maximum.reduceat(np.where(flags, positions, -1), starts)
     return last

@@ -16,10 +16,10 @@ _ALL_BUT_SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 def surviving_positions(keys: Column, ordering: Sequence[Column]) -> Positions | None:
-    """Which rows stand for their key, in arrival order; None when every key occurs once.
+    """Which rows count for their key, in arrival order; None when every key occurs once.
 
-    Of the rows of one key the one with the highest ordering value stands, of equal ones the one
-    that arrived last. Without an ordering column the last to arrive stands. Several columns are
+    Of the rows of one key the one with the highest ordering value counts, of equal ones the one
+    that arrived last. Without an ordering column the last to arrive counts. Several columns are
     compared one after another.
 
     Shapes: ``keys`` strings without nulls; ``ordering`` columns of any sortable type; the result is
@@ -114,7 +114,7 @@ def key_codes(keys: Column) -> npt.NDArray[np.int32]:
 
 
 def ranks_of(ordering: Sequence[Column]) -> Positions:
-    """The place of each row's ordering values among all, equal for equal ones, from 0."""
+    """The rank of each row's ordering values among all, equal for equal ones, from 0."""
     table = pa.table({str(number): sortable(column) for number, column in enumerate(ordering)})
     order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.schema.names])
     ordered = table.take(order)

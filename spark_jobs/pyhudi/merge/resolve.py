@@ -8,12 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi.config.options.merging import (
-    DELETE_FIELD,
-    DELETE_MARKER,
-    DeleteMarker,
-    MergeMode,
-)
+from pyhudi.config.options.merging import DELETE_FIELD, DELETE_MARKER, DeleteMarker, MergeMode
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.merge.custom import load_merger

@@ -36,7 +36,7 @@ _DELETED_BY_DMS = "d"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What becomes of stored rows that incoming ones meet.
+    """Which stored rows are kept, replaced or deleted by incoming ones of their keys.
 
     Shapes: a flag a stored row each in ``is_kept``, where it stays as it is, commit time and all,
         and ``is_deleted``; ``rows`` has what replaces the others, in their order, in the columns
@@ -71,7 +71,7 @@ class MergeRule:
 
     @property
     def asks_stored_rows(self) -> bool:
-        """Whether the stored row has a say in what a key's rows come to."""
+        """Whether the stored row has a say in the merged row of a key."""
         return self.mode not in (MergeMode.COMMIT_TIME, MergeMode.DMS)
 
     @property
@@ -128,7 +128,7 @@ class MergeRule:
                 return rows if positions is None else rows.take(pa.array(positions))
 
     def merge(self, stored: pa.Table, incoming: pa.Table) -> Merged:
-        """What becomes of stored rows, each beside the incoming row of its key.
+        """Merge stored rows, each with the incoming row of its key.
 
         Shapes: as many rows on both sides; of the stored ones the columns that
             ``columns_to_merge`` names suffice, in any encoding.

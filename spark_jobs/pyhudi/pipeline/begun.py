@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyhudi.actions.commit import stats_by_partition
-from pyhudi.actions.replace import requested_replace
+from pyhudi.actions.replace import RequestedReplace
 from pyhudi.config.table import TableType
 from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
 from pyhudi.jobs import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
-from pyhudi.services.rollback import recover, writer_of
+from pyhudi.services.recovery import begin_write
 from pyhudi.table.create import create_table
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_table
-from pyhudi.timeline import active
-from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.transaction import Transaction
+from pyhudi.timeline.instant import Action
+from pyhudi.transaction.instant_run import InstantRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,7 @@ class Begun:
     """A write whose instant is requested, and the table as it was then."""
 
     run: WriteRun
-    instant: Transaction
+    instant: InstantRun
     table: Table
 
 
@@ -43,29 +42,33 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
         ConflictError: the table is no longer the one that the request was held against.
         RequestError: found before any file is written; the instant leaves no trace.
     """
-    with _begin(run) as transaction:
-        table = load_table(run.target.storage)
-        earlier = run.committed_meanwhile(table)
+    table = _prepared(run)
+    action = _action(run, table)
+    plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
+    clock, heartbeat = run.environment.clock, run.config.heartbeat
+    with begin_write(table, clock, heartbeat, action, plan) as instant:
+        begun = Begun(run=run, instant=instant, table=table.refresh())
+        earlier = run.committed_meanwhile(begun.table)
         if earlier is not None:
-            transaction.withdraw()
-            return run.already(earlier, table)
-        if run.has_other_schema(table):
-            transaction.withdraw()
+            instant.withdraw()
+            return run.already(earlier, begun.table)
+        if run.has_other_schema(begun.table):
+            instant.withdraw()
             raise ConflictError(
                 "another writer has changed the table's schema meanwhile; retry",
                 where=table.storage.uri,
             )
-        begun = Begun(run=run, instant=transaction, table=table)
         try:
             written = write_files(begun)
         except RequestError:
-            if not transaction.is_started:
-                transaction.withdraw()
+            if not instant.is_started:
+                instant.withdraw()
             raise
         return _commit(begun, written)
 
 
-def _begin(run: WriteRun) -> Transaction:
+def _prepared(run: WriteRun) -> Table:
+    """The table as it is now, made if need be, without a metadata table that would go stale."""
     target = run.target
     if target.table is None:
         try:
@@ -74,32 +77,30 @@ def _begin(run: WriteRun) -> Transaction:
             raise ConflictError(
                 "another writer has just created this table; retry", where=target.storage.uri
             ) from error
-    table = load_table(target.storage)
+    table = load_table(target.storage) if target.table is None else target.table.refresh()
     if table.config.metadata_partitions:
         disable(table.storage, table.config)
-    writer = writer_of(table, run.environment.clock, run.config.heartbeat)
-    recover(writer)
-    if run.config.effect.replaces:
-        return Transaction(writer, Action.REPLACE_COMMIT, requested_replace())
+    return table
+
+
+def _action(run: WriteRun, table: Table) -> Action:
+    if run.config.recorded_operation.replaces:
+        return Action.REPLACE_COMMIT
     is_delta = table.config.table_type is TableType.MERGE_ON_READ
-    return Transaction(writer, Action.DELTA_COMMIT if is_delta else Action.COMMIT)
+    return Action.DELTA_COMMIT if is_delta else Action.COMMIT
 
 
 def _commit(begun: Begun, written: Written) -> JobResult:
-    run, transaction, table = begun.run, begun.instant, begun.table
+    run, instant, table = begun.run, begun.instant, begun.table
     if run.is_nothing(written):
-        # An empty source, or nothing but deletes of keys that are nowhere.
-        transaction.withdraw()
+        # An empty source, or nothing but deletes of keys that are not stored.
+        instant.withdraw()
         return run.nothing()
     with run.watch.stage("commit"):
-        written.failures.save(run.failed_storage(), transaction.instant)
+        written.failures.save(run.failed_storage(), instant.instant)
         written = replace(written, stats=written.failures.on(written.stats))
         metadata = written.metadata_of(run.metadata(stats_by_partition(written.stats)))
         paths = frozenset(stat.path for stat in written.stats if stat.path)
-        transaction.complete(metadata.to_bytes(), paths)
-    action = Action.REPLACE_COMMIT if run.config.effect.replaces else Action.COMMIT
-    if table.config.table_type is TableType.MERGE_ON_READ and not run.config.effect.replaces:
-        action = Action.DELTA_COMMIT
-    done = Instant(time=transaction.instant, action=action, state=State.COMPLETED)
-    time = active.completion_time(table.storage, table.config.version, table.config.timezone, done)
-    return run.result("committed", transaction.instant, time, written)
+        completed = instant.complete(metadata, paths)
+    done = table.active.completion_time(completed)
+    return run.result("committed", completed.time, done, written)

@@ -10,7 +10,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import INLINE
@@ -18,6 +18,7 @@ from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import (
     COMPACTION_KIND,
     LOG_COMPACTION_KIND,
@@ -31,7 +32,7 @@ from pyhudi.pipeline.stopwatch import Stopwatch
 from pyhudi.pipeline.write_run import METRICS, WriteRun, note_files
 from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services.compaction import CompactionWork
+from pyhudi.services.compaction import CompactionWork, find_planned_instant
 from pyhudi.services.compaction_job import (
     check_compactable,
     compaction_job,
@@ -40,19 +41,17 @@ from pyhudi.services.compaction_job import (
 )
 from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
 from pyhudi.services.compaction_plan import is_due
-from pyhudi.services.rollback import writer_of
+from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.committed import STAMP, find_committed
-from pyhudi.table.log_merge import LogMerge
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, load_table
-from pyhudi.timeline import active
 from pyhudi.timeline.instant import Instant
-from pyhudi.transaction.transaction import Writer
+from pyhudi.transaction.exclusion import Writer
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import full_file_bytes
-from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sharing import share_tasks
 
 # Slices share a task as long as neither their base files nor their log files are much.
@@ -141,37 +140,37 @@ def _say_when_due(run: WriteRun, result: JobResult) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionService:
-    """The compactions of one kind of one table. ``extra`` goes into plans and commits."""
+    """The compactions of one kind of a table. ``extra`` goes into plans and commits."""
 
     environment: Environment
     kind: CompactionKind
-    storage: Storage
+    table: Table
     config: WriteConfig
     extra: Mapping[str, str]
     watch: Stopwatch
 
     def schedule(self) -> JobResult:
         """Plan a compaction where one is due."""
-        table = self._open()
-        found = self._planned_before(table)
+        table, key = self.table.refresh(), self.extra.get(STAMP)
+        # The plan that an earlier try of this request made stands for it.
+        found = find_planned(table.active, table.timeline, key, self.kind.action) if key else None
         if found is None:
             file_format = BaseFileFormat(table.config.base_file_format)
             with self.watch.stage("plan"):
                 found = self.kind.schedule(
                     self._writer(table),
                     self.config.compaction,
-                    full_file_bytes=full_file_bytes(self.config, file_format),
-                    extra=self.extra,
+                    full_file_bytes(self.config, file_format),
+                    self.extra,
                 )
         return self._result("nothing_to_do" if found is None else "scheduled", found)
 
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
-        key, table = self.extra.get(STAMP), self._open()
-        version = table.config.version
-        landed = None if not key else find_committed(table.storage, version, table.timeline, key)
-        if landed is not None:
-            return self._result("already_committed", landed.instant, landed.stats)
+        key, table = self.extra.get(STAMP), self.table.refresh()
+        earlier = find_committed(table.active, table.timeline, key) if key else None
+        if earlier is not None:
+            return self._result("already_committed", earlier.instant, earlier.stats)
         planned = self.schedule()
         return planned if planned.instant is None else self.execute(planned.instant)
 
@@ -188,58 +187,46 @@ class CompactionService:
 
     def execute(self, instant: str | None) -> JobResult:
         """Run a planned compaction; without one there is nothing to do."""
-        table = self._open()
         if instant is None:
             return self._result("nothing_to_do", None)
-        found = self.kind.find(table.timeline, instant)
+        table = self.table.refresh()
+        found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
             return self._result("already_committed", instant, self._stats_at(table, found))
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
-        run = self.kind.run(self._writer(table), instant)
-        with run as work:
+        with self.kind.run(self._writer(table), instant) as work:
             merge = compaction_merge(work.table, instant, self.config)
-            job = compaction_job(work.table, instant, self.config, merge)
+            context = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
-                stats = _write(self.environment.runner, work, job, merge, self.kind.write_slice)
+                stats = _write(self.environment.runner, work, context, merge, self.kind.write_slice)
                 note_files(noted, stats)
             with self.watch.stage("commit"):
                 paths = frozenset(stat.path for stat in stats if stat.path)
                 extra = {**self.extra, METRICS: json.dumps(self.watch.stages())}
                 name = self.kind.commit_name
                 metadata = compaction_metadata(work.table, stats, extra, name)
-                run.complete(metadata.to_bytes(), paths)
+                work.run.complete(metadata, paths)
         return self._result("committed", instant, tuple(stats))
 
     def unschedule(self, instant: str) -> JobResult:
         """Take a plan back that has not run."""
-        self.kind.unschedule(self._writer(self._open()), instant)
+        self.kind.unschedule(self._writer(self.table), instant)
         return self._result("unscheduled", instant)
 
     def oldest_pending(self) -> str | None:
         """The instant of the oldest compaction that is planned and not done."""
-        return self.kind.oldest_pending(self._open().timeline)
+        return self.kind.oldest_pending(self.table.active.load())
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
-        data = active.read_state(table.storage, table.config.version, completed)
-        metadata = CommitMetadata.from_bytes(data, where=completed.time)
+        metadata = table.active.read_commit(completed)
         if metadata.operation_type not in ("UNKNOWN", self.kind.commit_name):
             raise RequestError(
                 f"instant {completed.time} is of the operation {metadata.operation_type} and not "
                 f"{self.kind.commit_name}",
-                where=self.storage.uri,
+                where=table.storage.uri,
             )
         return tuple(metadata.write_stats)
-
-    def _open(self) -> Table:
-        return load_table(self.storage)
-
-    def _planned_before(self, table: Table) -> str | None:
-        """The plan that an earlier try of this request made."""
-        key, version = self.extra.get(STAMP), table.config.version
-        if not key:
-            return None
-        return find_planned(table.storage, version, table.timeline, key, self.kind.action)
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, self.environment.clock, self.config.heartbeat)
@@ -247,12 +234,12 @@ class CompactionService:
     def _result(
         self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()
     ) -> JobResult:
-        table = self._open()
+        table = self.table.refresh()
         return job_result(
             status,
             operation=self.kind.operation,
             table=table.config.name,
-            base_path=self.storage.uri,
+            base_path=table.storage.uri,
             instant=instant,
             completion_time=None if instant is None else table.completion_time(instant),
             stats=stats,
@@ -281,7 +268,7 @@ def compaction_service(
     return CompactionService(
         environment=environment,
         kind=kind,
-        storage=storage,
+        table=table,
         config=config,
         extra=extra,
         watch=Stopwatch(table.config.name, environment.runner),
@@ -291,19 +278,19 @@ def compaction_service(
 def _write(
     runner: Runner,
     work: CompactionWork,
-    job: WriteContext,
-    merge: LogMerge,
+    context: WriteContext,
+    merge: SliceReading,
     write_slice: WriteSlice,
 ) -> list[WriteStat]:
     """Write what every slice becomes, and give the statistics of the files that count."""
-    tasks, run = _tasks(work.slices, runner.parallelism), work.run
+    tasks, number_of_run = _tasks(work.slices, runner.parallelism), work.number
     if not tasks:
         return []
 
     def compact(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
-        own = replace(task, stage_id=run)
+        own = replace(task, stage_id=number_of_run)
         for found in tasks[number]:
-            yield from (stat_batch([stat]) for stat in write_slice(job, own, found, merge))
+            yield from (stat_batch([stat]) for stat in write_slice(context, own, found, merge))
 
     return stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
 

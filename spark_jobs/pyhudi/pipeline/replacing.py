@@ -9,7 +9,6 @@ from pyhudi.errors import ConflictError
 from pyhudi.pipeline.begun import Begun
 from pyhudi.pipeline.write_run import Replaced, WriteRun, Written
 from pyhudi.table.table import Table
-from pyhudi.transaction.clustering import pending_clustering_groups
 from pyhudi.write.plan.replacing import matching_partitions, replaced_file_ids, replaced_partitions
 
 _log = logging.getLogger(__name__)
@@ -25,17 +24,17 @@ def replaced_groups(run: WriteRun, table: Table, batch: Sequence[str]) -> Replac
     Source: SparkDeletePartitionCommitActionExecutor.checkPreconditions, Hudi 0.15.
     """
     config = run.config
-    if not config.effect.replaces:
+    if not config.recorded_operation.replaces:
         return None
     partitions = replaced_partitions(
-        config.effect,
+        config.recorded_operation,
         batch=batch,
         static=config.batch.static_partitions,
         existing=table.partitions(),
     )
     found = replaced_file_ids(partitions, table.latest_slices(partitions))
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
-    blocked = sorted(claimed & {(path, group) for path, ids in found.items() for group in ids})
+    clustered = table.clustered_groups()
+    blocked = sorted(clustered & {(path, group) for path, ids in found.items() for group in ids})
     if blocked:
         raise ConflictError(
             f"{len(blocked)} file groups to replace are under a pending clustering, the first is "
@@ -54,5 +53,5 @@ def delete_partitions(begun: Begun, asked: Sequence[str]) -> Written:
     replaced = replaced_groups(run, table, partitions)
     written = Written(replaced=replaced, failures=run.failures)
     if not run.is_nothing(written):
-        begun.instant.start(run.metadata({}).to_bytes())
+        begun.instant.start(run.metadata({}))
     return written

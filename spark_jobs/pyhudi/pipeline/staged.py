@@ -20,7 +20,6 @@ from pyhudi.pipeline.replacing import replaced_groups
 from pyhudi.pipeline.write_run import WriteRun, Written, note_files
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import new_file_id_prefix
-from pyhudi.transaction.clustering import pending_clustering_groups
 from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
 from pyhudi.write.plan.hash_buckets import assign_hash_buckets
 from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
@@ -47,13 +46,13 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
         if profile.is_empty and run.is_nothing(nothing):
             return nothing
         plan = _plan(run, table, profile, found)
-        begun.instant.start(_intent(run, profile, found).to_bytes())
+        begun.instant.start(_intent(run, profile, found))
         if not plan.buckets:
             return nothing
         with run.watch.stage("write") as noted:
             context = run.context(table, begun.instant.instant)
             schema = run.target.keying.schema
-            stats = write_buckets(run.runner, staged, found, plan, job=context, schema=schema)
+            stats = write_buckets(run.runner, staged, found, plan, context=context, schema=schema)
             note_files(noted, stats)
         return replace(nothing, stats=tuple(stats))
     finally:
@@ -70,8 +69,8 @@ def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:
 
 
 def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupResult) -> BucketPlan:
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
-    blocked = sorted(claimed & profile.updates.keys())
+    clustered = table.clustered_groups()
+    blocked = sorted(clustered & profile.updates.keys())
     if blocked:
         raise ConflictError(
             f"{len(blocked)} file groups to update are under a pending clustering, the first is "
@@ -90,7 +89,7 @@ def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupRe
     for file in found.files:
         group = file.partition, file.file_id
         is_open = run.config.fills_small_files or group in profile.updates
-        if is_open and group not in claimed and _takes_rows(file, found.targets.get(group)):
+        if is_open and group not in clustered and _takes_rows(file, found.targets.get(group)):
             by_partition[file.partition].append(file)
     sizing = run.config.sizing
     if table.config.table_type is TableType.MERGE_ON_READ:

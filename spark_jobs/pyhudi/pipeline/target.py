@@ -30,6 +30,7 @@ from pyhudi.schema.evolution.storable import storable_schema
 from pyhudi.schema.evolution.writer_schema import check_keys_keep, check_order_keeps, written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
+from pyhudi.table.create import why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -41,7 +42,6 @@ from pyhudi.table.keying import (
     without_columns,
     without_record_keys,
 )
-from pyhudi.table.support import why_not_written
 from pyhudi.table.table import Table, load_table
 
 # Operations to which rows only say where; their other columns do not matter.
@@ -145,22 +145,25 @@ def _existing(storage: Storage) -> Table | None:
 
 
 def _new_config(write: WriteConfig) -> TableConfig:
+    settings = write.table
     if write.operation in _KEYS_ALONE:
         raise TableNotFoundError("there is no table to delete from")
-    if not write.table_name:
+    if not settings.name:
         raise OptionError(
             f"the table does not exist yet and has no name; give --table-name or {TABLE_NAME.key}"
         )
     generator = infer_key_generator_class(
-        write.record_key_fields or (), write.partition_fields or (), write.key_generator
+        settings.record_key_fields or (),
+        settings.partition_fields or (),
+        settings.key_generator,
     )
-    ordering = write.ordering_fields or ()
+    ordering = settings.ordering_fields or ()
     return TableConfig(
-        name=write.table_name,
-        database=write.database,
-        table_type=write.table_type or TableType.COPY_ON_WRITE,
-        version=write.table_version,
-        record_key_fields=write.record_key_fields or (),
+        name=settings.name,
+        database=settings.database,
+        table_type=settings.table_type or TableType.COPY_ON_WRITE,
+        version=settings.version,
+        record_key_fields=settings.record_key_fields or (),
         partition_fields=recorded_partition_fields(write, generator),
         ordering_fields=ordering,
         key_generator_class=generator,
@@ -168,12 +171,12 @@ def _new_config(write: WriteConfig) -> TableConfig:
         payload_class=write.merging.payload_class or default_payload(ordering),
         custom_merger=write.merging.custom_merger,
         delete_marker=write.merging.delete_marker,
-        hive_style=bool(write.hive_style),
-        url_encode=bool(write.url_encode),
-        drop_partition_columns=bool(write.drop_partition_columns),
-        populate_meta_fields=write.populate_meta_fields is not False,
-        timezone=write.timezone,
-        base_file_format=(write.base_file_format or BaseFileFormat.PARQUET).value,
+        hive_style=bool(settings.hive_style),
+        url_encode=bool(settings.url_encode),
+        drop_partition_columns=bool(settings.drop_partition_columns),
+        populate_meta_fields=settings.populate_meta_fields is not False,
+        timezone=settings.timezone,
+        base_file_format=(settings.base_file_format or BaseFileFormat.PARQUET).value,
     )
 
 
@@ -187,31 +190,36 @@ def _check_writable(config: TableConfig, path: str) -> None:
 
 
 def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
+    settings = write.table
     generator = None
-    if write.key_generator:
+    if settings.key_generator:
         generator = infer_key_generator_class(
-            config.record_key_fields, config.partition_fields, write.key_generator
+            config.record_key_fields, config.partition_fields, settings.key_generator
         )
     # This one makes no folders, whatever columns are named.
     is_flat = plain_class(config.key_generator_class or "") == GLOBAL_DELETE
     partitions = None if is_flat else partition_names(write)
-    table_type = None if write.table_type is None else write.table_type.value
-    file_format = None if write.base_file_format is None else write.base_file_format.value
+    table_type = None if settings.table_type is None else settings.table_type.value
+    file_format = None if settings.base_file_format is None else settings.base_file_format.value
     pairs: tuple[tuple[str, object, object], ...] = (
-        ("name", write.table_name or None, config.name),
+        ("name", settings.name or None, config.name),
         ("type", table_type, config.table_type.value),
-        ("record key", write.record_key_fields, config.record_key_fields),
+        ("record key", settings.record_key_fields, config.record_key_fields),
         ("partition columns", partitions, config.partition_fields),
-        ("ordering column", write.ordering_fields, config.ordering_fields),
+        ("ordering column", settings.ordering_fields, config.ordering_fields),
         ("key generator", generator, config.key_generator_class),
         ("payload class", write.merging.payload_class, config.payload_class),
         ("merger", write.merging.custom_merger, config.custom_merger),
         ("delete marker", write.merging.delete_marker, config.delete_marker),
         ("base file format", file_format, config.base_file_format),
-        ("hive style", write.hive_style, config.hive_style),
-        ("path encoding", write.url_encode, config.url_encode),
-        ("meta columns", write.populate_meta_fields, config.populate_meta_fields),
-        ("partition columns dropped", write.drop_partition_columns, config.drop_partition_columns),
+        ("hive style", settings.hive_style, config.hive_style),
+        ("path encoding", settings.url_encode, config.url_encode),
+        ("meta columns", settings.populate_meta_fields, config.populate_meta_fields),
+        (
+            "partition columns dropped",
+            settings.drop_partition_columns,
+            config.drop_partition_columns,
+        ),
     )
     for what, asked, has in pairs:
         if asked is not None and has is not None and asked != has:

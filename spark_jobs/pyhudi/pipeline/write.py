@@ -76,7 +76,7 @@ def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:
 
 def _write_streamed(begun: Begun, rows: SourceRows) -> Written:
     run, table = begun.run, begun.table
-    begun.instant.start(b"")
+    begun.instant.start(None)
     with run.watch.stage("write") as noted:
         context = run.context(table, begun.instant.instant)
         stats, failures = bulk_insert(

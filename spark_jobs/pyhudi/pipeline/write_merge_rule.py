@@ -48,7 +48,7 @@ def write_merge_rule(
 def is_merging(write: WriteConfig) -> bool:
     """Whether rows can meet stored rows of their key, or each other."""
     is_insert = write.operation is Operation.INSERT
-    merges_inserts = is_insert and not write.allow_duplicates_on_insert
+    merges_inserts = is_insert and not write.batch.allow_duplicates_on_insert
     return write.operation is Operation.UPSERT or write.combines_batch or merges_inserts
 
 

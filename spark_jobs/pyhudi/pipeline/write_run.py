@@ -28,15 +28,14 @@ from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
 from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
-from pyhudi.timeline import active
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import (
     bloom_parameters,
     file_encoding,
     full_file_bytes,
     parquet_encoding,
 )
-from pyhudi.write.job import WriteContext
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
 METRICS = "pyhudi.metrics"
@@ -112,7 +111,7 @@ class WriteRun:
         before = self.target.table
         known = set() if before is None else set(before.timeline.completed())
         fresh = Timeline.of(found for found in table.timeline.completed() if found not in known)
-        return find_committed(table.storage, table.config.version, fresh, key)
+        return find_committed(table.active, fresh, key)
 
     def has_other_schema(self, table: Table) -> bool:
         """Whether another writer has changed the schema since the target was resolved by it.
@@ -142,7 +141,7 @@ class WriteRun:
             max_file_size_bytes=full_file_bytes(config, kind),
             rule=target.rule,
             combine_batch=config.combines_batch,
-            is_concatenating=is_bulk or (is_insert and config.allow_duplicates_on_insert),
+            is_concatenating=is_bulk or (is_insert and config.batch.allow_duplicates_on_insert),
             is_deleting=config.operation is Operation.DELETE,
             drops_stored=config.stored_keys is StoredKeys.DROP,
             generates_keys=target.keying.generator.generates_keys,
@@ -169,7 +168,7 @@ class WriteRun:
                 **self._metrics(),
                 "schema": dumps(self.target.avro_schema),
             },
-            operation_type=self.config.effect.commit_name,
+            operation_type=self.config.recorded_operation.commit_name,
         )
 
     def _metrics(self) -> dict[str, str]:
@@ -247,8 +246,7 @@ def prepare(
         extra[STAMP] = config.idempotency_key
         table = target.table
         if table is not None:
-            version = table.config.version
-            earlier = find_committed(table.storage, version, table.timeline, config.idempotency_key)
+            earlier = find_committed(table.active, table.timeline, config.idempotency_key)
     return WriteRun(
         environment=environment,
         config=config,
@@ -262,8 +260,7 @@ def prepare(
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:
     completed = reversed(table.timeline.write_instants().completed().instants)
     for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
-        data = active.read_state(table.storage, table.config.version, instant)
-        found = CommitMetadata.from_bytes(data, where=instant.time).write_stats
+        found = table.active.read_commit(instant).write_stats
         # Records in log files are encoded otherwise.
         stats = [stat for stat in found if stat.log_files is None]
         yield CommitTotals(

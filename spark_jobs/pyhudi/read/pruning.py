@@ -110,14 +110,11 @@ def path_values(path: str, schema: pa.Schema, config: TableConfig) -> dict[str, 
 
 
 def matching_files(
-    files: Iterable[BaseFile],
-    filters: pc.Expression | None,
-    schema: pa.Schema,
-    config: TableConfig,
+    files: Iterable[BaseFile], filters: pc.Expression | None, schema: pa.Schema, config: TableConfig
 ) -> tuple[BaseFile, ...]:
     """The files that can hold rows a filter lets through, going by their commit times.
 
-    Not: partitions are ``partition_filter``'s; a file's own statistics are ``matching_row_groups``.
+    Not: partitions are ``partition_filter``'s; a file's own statistics are ``RowCondition``'s.
     """
     if filters is None or not config.populate_meta_fields:
         return tuple(files)
@@ -133,33 +130,3 @@ def can_match(filters: pc.Expression, schema: pa.Schema, known: pc.Expression) -
     fragment = _PARQUET.make_fragment(pa.py_buffer(b""), partition_expression=known)
     dataset = ds.FileSystemDataset([fragment], schema, _PARQUET)
     return next(iter(dataset.get_fragments(filter=filters)), None) is not None
-
-
-def matching_row_groups(
-    source: pa.NativeFile,
-    filters: pc.Expression,
-    columns: Iterable[str],
-    schema: pa.Schema,
-) -> list[int] | None:
-    """The row groups that can hold rows a filter lets through, by the footer's statistics.
-
-    Shapes: row group numbers in file order; None for all of them, when a filtered column has
-        another type in the file than in the table and its statistics do not compare.
-    """
-    fragment = _PARQUET.make_fragment(source)
-    physical = fragment.physical_schema
-    for name in columns:
-        position = physical.get_field_index(name)
-        if position >= 0 and not _comparable(
-            physical.field(position).type, schema.field(name).type
-        ):
-            return None
-    return [group.id for group in fragment.subset(filter=filters, schema=schema).row_groups]
-
-
-def _comparable(found: pa.DataType, wanted: pa.DataType) -> bool:
-    return (
-        bool(found == wanted)
-        # A float becomes the double of the same text, which its statistics are not.
-        or (pa.types.is_integer(found) and pa.types.is_integer(wanted))
-    )

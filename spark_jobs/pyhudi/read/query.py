@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.basefile.condition import RowCondition
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.keygen import POPULATE_META_FIELDS, TIMESTAMP, plain_class
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig, TableType
-from pyhudi.config.versions import TableVersion
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile, FileSlice
-from pyhudi.read.merge_plan import plan_merge
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
 from pyhudi.read.retention import refuse_holes, refuse_unreadable
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, PARTITION_PATH
-from pyhudi.table.log_merge import LogMerge
+from pyhudi.table.slice_reading import check_merger, slice_reading
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
@@ -36,7 +36,7 @@ class ReadPlan:
     which ``partition_text`` may have turned some to text. ``columns`` are those asked for, in that
     order, ``filtered`` those that ``filters`` looks at. Columns ``from_path`` lie in no file but in
     the partition path, ``absent`` ones are null whatever the files hold. ``slices`` are file groups
-    whose rows their log files change, as ``merge`` says; they are not among ``files``.
+    whose rows their log files change, read as ``reading`` says; they are not among ``files``.
     """
 
     config: TableConfig
@@ -49,7 +49,7 @@ class ReadPlan:
     from_path: tuple[str, ...]
     absent: tuple[str, ...]
     slices: tuple[FileSlice, ...] = ()
-    merge: LogMerge | None = None
+    reading: SliceReading | None = None
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -67,6 +67,13 @@ class ReadPlan:
         """The needed columns whose values lie in the files."""
         elsewhere = {*self.from_path, *self.absent}
         return tuple(name for name in self.needed if name not in elsewhere)
+
+    @property
+    def condition(self) -> RowCondition | None:
+        """By what row groups are left out; None where the files do not hold what is filtered."""
+        if self.filters is None or set(self.filtered) & set(self.absent):
+            return None
+        return RowCondition(expression=self.filters, columns=self.filtered, schema=self.schema)
 
 
 def plan_read(
@@ -113,7 +120,7 @@ def plan_read(
         from_path=from_path,
         absent=() if table.config.populate_meta_fields else META_FIELDS,
         slices=slices,
-        merge=plan_merge(table, stored, query, as_of=as_of) if slices else None,
+        reading=_slice_reading(table, stored, query, as_of) if slices else None,
     )
 
 
@@ -135,6 +142,15 @@ def _files_and_slices(
     )
 
 
+def _slice_reading(
+    table: Table, schema: pa.Schema, query: ReadConfig, as_of: str | None
+) -> SliceReading:
+    """How file slices are read for a query, now or as of an instant."""
+    check_merger(table, query.custom_merger)
+    begin = query.begin if query.query_type is QueryType.INCREMENTAL else None
+    return slice_reading(table, schema, as_of=as_of, begin=begin, memory=query.memory)
+
+
 def _kept_partitions(
     table: Table, rows: pc.Expression | None, filtered: Sequence[str], schema: pa.Schema
 ) -> list[str] | None:
@@ -147,7 +163,7 @@ def _kept_partitions(
 
 def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
     config, where = table.config, table.storage.uri
-    if config.version is not TableVersion.SIX:
+    if not config.version.is_read:
         raise UnsupportedError(
             f"table {config.name} has the table version {config.version.value}; "
             "only version 6 is read as yet",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyhudi.actions.clustering import planned_file_groups
 from pyhudi.errors import ConflictError, RequestError
-from pyhudi.schema.codec import read_container
-from pyhudi.timeline import active
-from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.instant import Action, Instant
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
@@ -73,19 +69,11 @@ def refuse_holes(table: Table, begin: str, end: str | None) -> None:
 
 
 def _earliest_retained(table: Table) -> str | None:
-    """The earliest instant whose files are all there, going by the last clean; None without one.
-
-    A clean by file versions keeps files of different ages and names no commit; what was the latest
-    then is sure to be there.
-
-    Source: HoodieCleanMetadata, Hudi 0.15.
-    """
+    """The earliest instant whose files are all there, going by the last clean; None without one."""
     cleans = [i for i in table.timeline.completed() if i.action is Action.CLEAN]
     if not cleans:
         return None
-    (clean,) = read_container(active.read_state(table.storage, table.config.version, cleans[-1]))
-    kept = clean.get("earliestCommitToRetain") or clean.get("lastCompletedCommitTimestamp")
-    return kept or cleans[-1].time
+    return table.active.read_clean(cleans[-1]).earliest_retained or cleans[-1].time
 
 
 def _is_archived(table: Table) -> bool:
@@ -93,17 +81,9 @@ def _is_archived(table: Table) -> bool:
 
 
 def _first_pending_write(table: Table) -> Instant | None:
+    """The first pending write that may change an answer: one that only moves rows does not."""
     for instant in table.timeline.pending_writes():
-        is_rewrite = instant.action is Action.LOG_COMPACTION or _is_clustering(table, instant)
-        if not is_rewrite:
+        is_rewrite = instant.action is Action.LOG_COMPACTION
+        if not is_rewrite and table.active.clustered_groups(instant) is None:
             return instant
     return None
-
-
-def _is_clustering(table: Table, instant: Instant) -> bool:
-    """Whether a pending write is a replacecommit that only moves rows, which changes no answer."""
-    if instant.action is not Action.REPLACE_COMMIT:
-        return False
-    requested = replace(instant, state=State.REQUESTED)
-    data = active.read_state(table.storage, table.config.version, requested)
-    return planned_file_groups(data) is not None

@@ -12,11 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.config.read import ReadConfig
-from pyhudi.filegroup.slices import BaseFile
-from pyhudi.read.merged import read_slice
-from pyhudi.read.query import ReadPlan, plan_read
-from pyhudi.read.stored import asked_for, stored_rows
-from pyhudi.storage.storage import Storage
+from pyhudi.read.query import plan_read
+from pyhudi.read.rows import read_file, read_slice
 from pyhudi.table.table import open_table
 
 
@@ -121,17 +118,3 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     )
     batches = (batch for part in parts for batch in part.to_batches())
     return pa.RecordBatchReader.from_batches(plan.result_schema, batches)
-
-
-def read_file(
-    storage: Storage, plan: ReadPlan, file: BaseFile, *, share: int = 0, shares: int = 1
-) -> Iterator[pa.Table]:
-    """The rows of one file that a plan asks for, or one share of them, some at a time.
-
-    Shapes: ``plan.result_schema``; no empty tables. Each row is in exactly one of the ``shares``.
-    """
-    groups = slice(share, None, shares)
-    for rows in stored_rows(storage, plan, file, plan.held, filters=plan.filters, share=groups):
-        asked = asked_for(rows, plan, file.partition)
-        if asked.num_rows:
-            yield asked

@@ -132,10 +132,16 @@ class InProcessRows:
         return self._each(beside, pa.schema([*self.schema, *fields]))
 
     def sort(
-        self, columns: Sequence[str], *, globally: bool, stable: bool, tasks: int | None
+        self,
+        columns: Sequence[str],
+        *,
+        globally: bool,
+        stable: bool,
+        tasks: int | None,
+        task_bytes: int,
     ) -> InProcessRows:
         """The rows of each task in order, in one task when ``globally``; always stable."""
-        del stable, tasks
+        del stable, tasks, task_bytes
         whole = replace(self, tasks=(tuple(self._table().to_batches()),)) if globally else self
 
         def ordered(rows: pa.Table) -> pa.Table:
@@ -144,11 +150,6 @@ class InProcessRows:
             return rows.take(pc.sort_indices(numbered, keys))
 
         return whole._each(ordered)
-
-    def with_task_bytes(self, size_bytes: int) -> InProcessRows:
-        """The same rows."""
-        del size_bytes
-        return self
 
     def few_a_batch(self) -> InProcessRows:
         """The same rows."""

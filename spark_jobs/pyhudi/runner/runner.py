@@ -66,18 +66,20 @@ class SpreadRows(Protocol):
         ...
 
     def sort(
-        self, columns: Sequence[str], *, globally: bool, stable: bool, tasks: int | None
+        self,
+        columns: Sequence[str],
+        *,
+        globally: bool,
+        stable: bool,
+        tasks: int | None,
+        task_bytes: int,
     ) -> SpreadRows:
         """The rows of each task in the order of some text columns.
 
         Rows of equal values meet in one task when ``globally``, tasks following one another; with
         ``stable`` too, they are in the order of their arrival. ``tasks`` is how many there shall
-        be; None leaves it to the runner.
+        be; where it is None the runner aims at tasks of ``task_bytes``.
         """
-        ...
-
-    def with_task_bytes(self, size_bytes: int) -> SpreadRows:
-        """The same rows, of which a task behind a sort takes about so much, if it can be had."""
         ...
 
     def few_a_batch(self) -> SpreadRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.errors import InvariantError
+
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Positions: TypeAlias = npt.NDArray[np.int64]
+Offsets: TypeAlias = npt.NDArray[np.signedinteger]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _MOST_16_BITS: Final = (1 << 16) - 1
 
@@ -30,6 +35,37 @@ def flags_of(column: Column) -> Flags:
     """
     flags: Flags = np.array(pc.fill_null(column, fill_value=False), dtype=bool)
     return flags
+
+
+def text_buffers(texts: pa.Array) -> tuple[Offsets, Bytes]:
+    """The offsets of an array's texts, one more than texts, and the bytes in which they count.
+
+    Shapes: string or binary, plain or large.
+
+    Raises:
+        InvariantError: other values.
+    """
+    kind = texts.type
+    is_large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    if not (is_large or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        raise InvariantError(f"keys must be strings or binary, found {kind}")
+    _, offset_buffer, data_buffer = texts.buffers()
+    offsets: Offsets = np.frombuffer(offset_buffer, dtype=np.int64 if is_large else np.int32)
+    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    return offsets[texts.offset : texts.offset + len(texts) + 1], data
+
+
+def text_slices(offsets: Offsets, *, rows: int, size_bytes: int) -> Iterator[tuple[int, int]]:
+    """Cut texts into runs of so many at most, and of so many bytes unless a single one is longer.
+
+    Shapes: where each run starts and stops.
+    """
+    start, count = 0, len(offsets) - 1
+    while start < count:
+        by_bytes = int(np.searchsorted(offsets, offsets[start] + size_bytes, side="right")) - 1
+        stop = min(count, start + rows, max(start + 1, by_bytes))
+        yield start, stop
+        start = stop
 
 
 def order_of(codes: npt.NDArray[np.integer]) -> Positions:

@@ -14,10 +14,10 @@ _PLAIN_CEILING = 1e7
 
 
 def float_text(column: pa.Array) -> pa.StringArray:
-    """Spell floats and doubles as ``Float.toString`` and ``Double.toString`` do.
+    """Format floats and doubles as ``Float.toString`` and ``Double.toString`` do.
 
-    The usual range is spelled as a column, and only what Java writes with an exponent one distinct
-    value at a time.
+    The usual range is formatted as a column, and only what Java writes with an exponent one
+    distinct value at a time.
 
     Shapes: one string per row, nulls stay null.
     Not: the surplus digits that Double.toString gave before JDK 19 for a few values
@@ -34,9 +34,9 @@ def float_text(column: pa.Array) -> pa.StringArray:
     if pc.all(usual).as_py() is not False:
         return text
     is_float = pa.types.is_float32(column.type)
-    spell = _float_text if is_float else _double_text
+    to_text = _float_text if is_float else _double_text
     unusual = column.filter(pc.invert(usual))
-    return pc.replace_with_mask(text, pc.invert(usual), _by_distinct_value(unusual, spell))
+    return pc.replace_with_mask(text, pc.invert(usual), _by_distinct_value(unusual, to_text))
 
 
 def _double_text(value: float) -> str:
@@ -53,7 +53,7 @@ def _float_text(value: float) -> str:
 
 
 def _exponent_text(text: str) -> str:
-    """Turn ``nan``, ``-inf``, ``1.2e+05`` or ``123400000.0`` into Java's spelling."""
+    """Turn ``nan``, ``-inf``, ``1.2e+05`` or ``123400000.0`` into Java's format."""
     sign, body = ("-", text[1:]) if text.startswith("-") else ("", text)
     if body == "nan":
         return "NaN"
@@ -67,7 +67,7 @@ def _exponent_text(text: str) -> str:
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
 
 
-def _by_distinct_value(column: pa.Array, spell: Callable[[Any], str]) -> pa.StringArray:
+def _by_distinct_value(column: pa.Array, to_text: Callable[[Any], str]) -> pa.StringArray:
     encoded = column.dictionary_encode()
-    texts = pa.array([spell(value) for value in encoded.dictionary.to_pylist()], pa.string())
+    texts = pa.array([to_text(value) for value in encoded.dictionary.to_pylist()], pa.string())
     return texts.take(encoded.indices)

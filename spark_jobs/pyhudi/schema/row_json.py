@@ -27,7 +27,7 @@ _CONTROLS: Final = tuple(chr(code) for code in range(32) if chr(code) not in _ES
 def row_json(rows: pa.Table | pa.RecordBatch) -> pa.StringArray:
     """Each row as one JSON object, its columns in their order.
 
-    Numbers are numbers, decimals, dates and times texts as Arrow spells them, bytes hexadecimal
+    Numbers are numbers, decimals, dates and times texts as Arrow formats them, bytes hexadecimal
     text, maps objects; a floating value that JSON has no number for is a text too.
 
     Shapes: one string a row, never null.
@@ -53,9 +53,9 @@ def _values(column: pa.Array) -> pa.StringArray:
 
 def _texts(column: pa.Array) -> pa.StringArray:
     """Each value as JSON, nulls kept."""
-    for applies, spell in _SPELLINGS:
+    for applies, to_text in _FORMATS:
         if applies(column.type):
-            return spell(column)
+            return to_text(column)
     return _quoted(_plain_text(column))
 
 
@@ -127,8 +127,8 @@ def _with_values(column: pa.Array, values: pa.StringArray) -> pa.ListArray:
     )
 
 
-_SPELLINGS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], pa.StringArray]], ...]
-_SPELLINGS = (
+_FORMATS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], pa.StringArray]], ...]
+_FORMATS = (
     (pa.types.is_dictionary, _decoded_texts),
     (pa.types.is_struct, _struct_texts),
     (pa.types.is_map, _map_texts),

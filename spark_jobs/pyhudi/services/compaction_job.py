@@ -7,24 +7,18 @@ from dataclasses import replace
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat, stats_by_partition
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import InvariantError, UnsupportedError
-from pyhudi.read.merge_plan import plan_merge
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.schema.avro import AvroSchema, dumps
 from pyhudi.schema.metafields import with_meta_avro
+from pyhudi.table.create import why_not_written
 from pyhudi.table.keying import without_columns
-from pyhudi.table.log_merge import LogMerge
-from pyhudi.table.support import why_not_written
+from pyhudi.table.slice_reading import check_merger, slice_reading
 from pyhudi.table.table import Table
-from pyhudi.write.encoding import (
-    bloom_parameters,
-    file_encoding,
-    full_file_bytes,
-    parquet_encoding,
-)
-from pyhudi.write.job import WriteContext
+from pyhudi.write.context import WriteContext
+from pyhudi.write.encoding import bloom_parameters, file_encoding, full_file_bytes, parquet_encoding
 
 
 def check_compactable(config: TableConfig, path: str) -> None:
@@ -43,20 +37,20 @@ def check_compactable(config: TableConfig, path: str) -> None:
         )
 
 
-def compaction_merge(table: Table, instant: str, config: WriteConfig) -> LogMerge:
+def compaction_merge(table: Table, instant: str, config: WriteConfig) -> SliceReading:
     """How a compaction merges log files: by the table's rule, up to its own instant.
 
     Raises:
         UnsupportedError: records are merged by a rule that is not followed here.
         OptionError: they are merged by a Python class that the options do not name.
     """
-    query = ReadConfig.of(custom_merger=config.merging.custom_merger)
-    merge = plan_merge(table, table.schema(), query, as_of=None)
-    return replace(merge, as_of=instant, memory=config.compaction.memory)
+    check_merger(table, config.merging.custom_merger)
+    reading = slice_reading(table, table.schema(), memory=config.compaction.memory)
+    return replace(reading, as_of=instant)
 
 
 def compaction_job(
-    table: Table, instant: str, config: WriteConfig, merge: LogMerge
+    table: Table, instant: str, config: WriteConfig, merge: SliceReading
 ) -> WriteContext:
     """A compaction as its tasks see it, in the table's schema."""
     kind = BaseFileFormat(table.config.base_file_format)

@@ -8,15 +8,9 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from pyhudi.actions.compaction import CompactionOperation, CompactionPlan
-from pyhudi.config.options.compaction import (
-    STRATEGY,
-    CompactionConfig,
-    Strategy,
-    Trigger,
-)
+from pyhudi.config.options.compaction import STRATEGY, CompactionConfig, Strategy, Trigger
 from pyhudi.errors import OptionError
-from pyhudi.filegroup.slices import FileSlice
-from pyhudi.filegroup.view import GroupId
+from pyhudi.filegroup.slices import FileSlice, GroupId
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 

@@ -13,15 +13,14 @@ Source: BaseRollbackActionExecutor and MarkerBasedRollbackStrategy, Hudi 0.15.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 
-from pyhudi.actions.commit import CommitMetadata
 from pyhudi.actions.rollback import (
     InstantInfo,
     RollbackMetadata,
@@ -29,100 +28,57 @@ from pyhudi.actions.rollback import (
     RollbackPlan,
     RollbackRequest,
 )
-from pyhudi.config.table import TableConfig
-from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import (
-    AlreadyExistsError,
-    ConflictError,
-    InvariantError,
-    MissingFileError,
-    StorageError,
-)
-from pyhudi.filegroup.listing import StorageListing
+from pyhudi.errors import AlreadyExistsError, InvariantError, MissingFileError, StorageError
 from pyhudi.filegroup.names import parse_log_file_name
+from pyhudi.filegroup.slices import LogFile
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import Clock, next_instant_time
+from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.appended import (
-    append_rollback_block,
-    is_own_log,
-    logs_with_blocks_of,
-)
-from pyhudi.transaction.clustering import clustered_by
-from pyhudi.transaction.heartbeat import forget, is_alive, signed_instants
-from pyhudi.transaction.markers import (
-    delete_markers,
-    delete_strays,
-    marked_instants,
-    read_markers,
-)
-from pyhudi.transaction.transaction import Writer
+from pyhudi.transaction.appended import append_rollback_block, is_own_log, logs_with_blocks_of
+from pyhudi.transaction.heartbeat import delete_heartbeat
+from pyhudi.transaction.instant_run import complete_instant, draw_instant
+from pyhudi.transaction.markers import delete_markers, read_markers
 
-_DRAWS = 100
 _log = logging.getLogger(__name__)
 
 
-def writer_of(table: Table, clock: Clock, heartbeat: HeartbeatConfig) -> Writer:
-    """One who writes a table, and whose writes are rolled back when they fail."""
-    return Writer(
-        storage=table.storage,
-        config=table.config,
-        clock=clock,
-        heartbeat=heartbeat,
-        undo=partial(roll_back, table.storage, table.config, clock),
-    )
+def undo(table: Table, clock: Clock, instant: Instant) -> None:
+    """Undo an instant that did not complete, as its action wants it.
 
-
-def recover(writer: Writer) -> tuple[str, ...]:
-    """Bring the table back to where no write is pending; the instants that were undone.
+    A compaction goes back to its plan, of any other nothing stays.
 
     Raises:
-        ConflictError: a pending write is alive.
+        InvariantError: the instant is completed.
+        StorageError: the storage failed; whoever undoes it next goes on from where this one came.
     """
-    storage, config = writer.storage, writer.config
-    for pending in active.load(storage, config.version).pending():
-        # That of a compaction is finished by whoever runs it next, and may be by a live one.
-        if pending.action is Action.ROLLBACK and not _is_of_compaction(writer, pending):
-            _finish(storage, config, pending.time)
-    timeline = active.load(storage, config.version)
-    undone = []
-    for instant in timeline.pending_writes():
-        if clustered_by(storage, config.version, instant) is not None:
-            continue
-        now_ms = writer.clock.now_ms()
-        if is_alive(storage, instant.time, now_ms=now_ms, config=writer.heartbeat):
-            raise ConflictError(
-                f"another writer is at work (instant {instant.time}); retry when it has ended",
-                where=storage.uri,
-            )
-        roll_back(storage, config, writer.clock, instant.time)
-        undone.append(instant.time)
-    _sweep(writer)
-    return tuple(undone)
+    if instant.action is Action.COMPACTION:
+        revert_compaction(table, clock, instant)
+    else:
+        roll_back(table, clock, instant.time)
 
 
-def roll_back(storage: Storage, config: TableConfig, clock: Clock, instant: str) -> None:
+def roll_back(table: Table, clock: Clock, instant: str) -> None:
     """Undo one pending write: afterwards the table is as it was before it.
 
     Raises:
         InvariantError: the instant is completed.
         StorageError: the storage failed; the next writer goes on from where this one came.
     """
-    timeline = active.load(storage, config.version)
-    write = next((found for found in timeline.write_instants() if found.time == instant), None)
+    writes = table.active.load().write_instants()
+    write = next((found for found in writes if found.time == instant), None)
     if write is None:
         return
     if write.is_completed:
         raise InvariantError(f"instant {instant} is completed and cannot be rolled back here")
-    plan = plan_rollback(storage, write)
-    _log.warning("%s: rolling back instant %s, which did not complete", config.name, instant)
-    _finish(storage, config, _requested(storage, config, clock, plan))
+    plan = plan_rollback(table, write)
+    _log.warning("%s: rolling back instant %s, which did not complete", table.config.name, instant)
+    finish_rollback(table, clock, _requested(table, clock, plan))
 
 
-def revert_compaction(storage: Storage, config: TableConfig, clock: Clock, instant: str) -> None:
+def revert_compaction(table: Table, clock: Clock, instant: Instant) -> None:
     """Undo what a run of a compaction did, so that its plan is as when it was requested.
 
     A rollback of it that did not end is finished first. To be called by the one who runs it.
@@ -131,46 +87,38 @@ def revert_compaction(storage: Storage, config: TableConfig, clock: Clock, insta
         StorageError: the storage failed; the next run goes on from where this one came.
     Source: HoodieTable.rollbackInflightCompaction, Hudi 0.15 and 1.1.
     """
-    timeline = active.load(storage, config.version)
-    for at in rollbacks_of(storage, config, timeline.pending(), instant):
-        _finish(storage, config, at)
-    inflight = Instant(time=instant, action=Action.COMPACTION, state=State.INFLIGHT)
-    if inflight not in active.load(storage, config.version).instants:
+    pending = table.active.load().pending()
+    for rollback in rollbacks_of(table.active, pending, instant.time):
+        finish_rollback(table, clock, rollback)
+    inflight = instant.in_state(State.INFLIGHT)
+    if inflight not in table.active.load().instants:
         return
-    _log.warning("%s: rolling back an earlier run of compaction %s", config.name, instant)
-    plan = plan_rollback(storage, inflight)
-    _finish(storage, config, _requested(storage, config, clock, plan))
+    name = table.config.name
+    _log.warning("%s: rolling back an earlier run of compaction %s", name, instant.time)
+    plan = plan_rollback(table, inflight)
+    finish_rollback(table, clock, _requested(table, clock, plan))
 
 
-def rollbacks_of(
-    storage: Storage, config: TableConfig, timeline: Timeline, instant: str
-) -> tuple[str, ...]:
+def rollbacks_of(active: ActiveTimeline, timeline: Timeline, instant: str) -> tuple[Instant, ...]:
     """The rollbacks of an instant that are on a timeline."""
     return tuple(
-        found.time
+        found
         for found in timeline
-        if found.action is Action.ROLLBACK
-        and (target := _target(storage, config, found)) is not None
-        and target.time == instant
+        if (target := rollback_target(active, found)) is not None and target.time == instant
     )
 
 
-def _is_of_compaction(writer: Writer, rollback: Instant) -> bool:
-    target = _target(writer.storage, writer.config, rollback)
-    return target is not None and target.action == Action.COMPACTION.value
-
-
-def _target(storage: Storage, config: TableConfig, rollback: Instant) -> InstantInfo | None:
-    """What a rollback undoes; None when that cannot be known."""
-    requested = Instant(time=rollback.time, action=Action.ROLLBACK, state=State.REQUESTED)
+def rollback_target(active: ActiveTimeline, rollback: Instant) -> InstantInfo | None:
+    """What a rollback undoes; None when that cannot be known, or the instant is no rollback."""
+    if rollback.action is not Action.ROLLBACK:
+        return None
     try:
-        data = active.read_state(storage, config.version, requested)
+        return active.read_rollback_plan(rollback).instant
     except MissingFileError:
         return None
-    return RollbackPlan.from_bytes(data, where=rollback.time).instant
 
 
-def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
+def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
     """Which files a pending write may have left; nothing is deleted yet.
 
     Markers tell; without any, which a crash between two deletions can leave, a listing does. Log
@@ -178,12 +126,13 @@ def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
 
     Source: MarkerBasedRollbackStrategy, Hudi 0.15, which takes back blocks of log files always.
     """
-    marked = {found.path for found in read_markers(storage, write.time)}
+    storage = table.storage
+    marked = {file.path for file in read_markers(storage, write.time)}
     if not marked:
-        files = StorageListing(storage).all_files()
-        marked = {file.path for file in files if file.instant == write.time}
+        found = table.listing.files()
+        marked = {file.path for file in found.base_files if file.instant == write.time}
         if write.action is not Action.COMPACTION:  # which writes no log files
-            marked.update(logs_with_blocks_of(storage, write.time))
+            marked.update(logs_with_blocks_of(storage, found.log_files, write.time))
     by_partition: dict[str, list[str]] = defaultdict(list)
     appended: list[RollbackRequest] = []
     for path in sorted(marked):
@@ -210,64 +159,58 @@ def plan_rollback(storage: Storage, write: Instant) -> RollbackPlan:
     )
 
 
-def _requested(storage: Storage, config: TableConfig, clock: Clock, plan: RollbackPlan) -> str:
+def _requested(table: Table, clock: Clock, plan: RollbackPlan) -> Instant:
     try:
-        return _request(storage, config, clock, plan)
+        return _request(table.active, clock, plan)
     except StorageError:
         # A full disk cannot take the plan before it has lost the files of the failed write.
-        _delete_files(storage, plan)
-        return _request(storage, config, clock, plan)
+        _delete_files(table.storage, plan)
+        return _request(table.active, clock, plan)
 
 
-def _request(storage: Storage, config: TableConfig, clock: Clock, plan: RollbackPlan) -> str:
-    for _ in range(_DRAWS):
-        latest = active.load(storage, config.version).latest_time
-        at = next_instant_time(clock, config.timezone, latest)
-        requested = Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
+def _request(active: ActiveTimeline, clock: Clock, plan: RollbackPlan) -> Instant:
+    def take(at: str) -> bool:
         try:
-            active.write_state(storage, config.version, requested, plan.to_bytes())
+            active.request(_rollback(at), plan)
         except AlreadyExistsError:
-            continue
-        return at
-    raise ConflictError(
-        f"no free instant time after {_DRAWS} tries; other writers are very busy, retry",
-        where=storage.uri,
+            return False
+        return True
+
+    return _rollback(draw_instant(active, clock, take))
+
+
+def _rollback(at: str) -> Instant:
+    return Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
+
+
+def finish_rollback(table: Table, clock: Clock, rollback: Instant) -> None:
+    """Carry out a rollback that is requested, from the beginning or from midway.
+
+    Nobody is kept out: whoever else finishes it takes the same steps.
+    """
+    active, started = table.active, time.perf_counter()
+    plan = active.read_rollback_plan(rollback)
+    undone = Instant(
+        time=plan.instant.time, action=Action(plan.instant.action), state=State.INFLIGHT
     )
-
-
-def _finish(storage: Storage, config: TableConfig, at: str) -> None:
-    """Carry out the rollback requested at an instant, from the beginning or from midway."""
-    version, started = config.version, time.perf_counter()
-    requested = Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
-    plan = RollbackPlan.from_bytes(active.read_state(storage, version, requested), where=at)
-    inflight = Instant(time=at, action=Action.ROLLBACK, state=State.INFLIGHT)
-    _write_once(storage, config, inflight, b"")
-    deleted = _delete_files(storage, plan)
-    appended = _take_back_blocks(storage, plan, at)
-    is_compaction = plan.instant.action == Action.COMPACTION.value
-    states = (State.INFLIGHT,) if is_compaction else (State.INFLIGHT, State.REQUESTED)
-    for state in states:
-        undone = Instant(time=plan.instant.time, action=Action(plan.instant.action), state=state)
-        active.remove(storage, version, undone)
+    with contextlib.suppress(AlreadyExistsError):
+        active.start(rollback, None)
+    deleted = _delete_files(table.storage, plan)
+    appended = _take_back_blocks(table, plan, rollback.time)
+    active.remove(undone)
+    if undone.action is not Action.COMPACTION:  # whose plan stays
+        active.remove(undone.in_state(State.REQUESTED))
     metadata = RollbackMetadata(
-        start_time=at,
+        start_time=rollback.time,
         time_taken_ms=int((time.perf_counter() - started) * 1000),
         instants=(plan.instant,),
         partitions=_with_log_files(deleted, appended),
     )
-    done = Instant(time=at, action=Action.ROLLBACK, state=State.COMPLETED)
-    _write_once(storage, config, done, metadata.to_bytes())
-    if not is_compaction:  # whose next run looks after them
-        delete_markers(storage, plan.instant.time)
-        forget(storage, plan.instant.time)
-
-
-def _write_once(storage: Storage, config: TableConfig, instant: Instant, data: bytes) -> None:
-    try:
-        active.write_state(storage, config.version, instant, data)
-    except AlreadyExistsError:
-        # Another writer finishes the same rollback; its steps are the same.
-        return
+    with contextlib.suppress(AlreadyExistsError):
+        complete_instant(active, rollback, metadata, clock)
+    if undone.action is not Action.COMPACTION:  # whose next run looks after them
+        delete_markers(table.storage, undone.time)
+        delete_heartbeat(table.storage, undone.time)
 
 
 def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPartition]:
@@ -282,17 +225,17 @@ def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPar
     return {path: RollbackPartition(deleted=files) for path, files in deleted.items()}
 
 
-def _take_back_blocks(storage: Storage, plan: RollbackPlan, at: str) -> dict[str, dict[str, int]]:
+def _take_back_blocks(table: Table, plan: RollbackPlan, at: str) -> dict[str, dict[str, int]]:
     """The log files that got a block to take others back, with their sizes, by partition."""
+    storage = table.storage
     appended: dict[str, dict[str, int]] = defaultdict(dict)
     for request in plan.requests:
         for file in islice(request.log_blocks, 1):
-            slice_of = parse_log_file_name(file.rsplit("/", 1)[-1])
+            slice_of = LogFile.of(request.partition, file.rsplit("/", 1)[-1], 0)
             if slice_of is None:
                 continue
-            path = append_rollback_block(
-                storage, request.partition, slice_of, at=at, target=plan.instant.time
-            )
+            logs = table.listing.files([request.partition]).log_files
+            path = append_rollback_block(storage, logs, slice_of, at=at, target=plan.instant.time)
             status = storage.status(path)
             size = 0 if status is None else status.size_bytes
             appended[request.partition][_with_scheme(storage.absolute(path))] = size
@@ -313,54 +256,3 @@ def _with_log_files(
         )
         for partition in sorted({*deleted, *appended})
     }
-
-
-def _sweep(writer: Writer) -> None:
-    """Forget what ended writes left behind: markers, heartbeats, files of tasks that went on.
-
-    A task that Spark could not stop in time may leave its marker, and its file, after its write was
-    committed or rolled back.
-    """
-    storage, config = writer.storage, writer.config
-    # Listed before the timeline is: a write that begins in between must be on it.
-    marked, signed = marked_instants(storage), signed_instants(storage)
-    timeline = active.load(storage, config.version)
-    writes = {found.time: found for found in timeline.write_instants()}
-    for instant in marked:
-        write = writes.get(instant)
-        if write is None and _was_undone(storage, config, timeline, instant):
-            delete_strays(storage, instant, ())
-        if write is not None and write.is_completed:
-            _delete_uncommitted(storage, config, write)
-        if write is None or write.is_completed:
-            delete_markers(storage, instant)
-    for instant in signed:
-        now_ms = writer.clock.now_ms()
-        write = writes.get(instant)
-        if write is None:
-            is_over = not is_alive(storage, instant, now_ms=now_ms, config=writer.heartbeat)
-        else:
-            is_over = write.is_completed
-        if is_over:
-            forget(storage, instant)
-
-
-def _delete_uncommitted(storage: Storage, config: TableConfig, write: Instant) -> None:
-    data = active.read_state(storage, config.version, write)
-    metadata = CommitMetadata.from_bytes(data, where=write.time)
-    committed = {stat.path for stat in metadata.write_stats if stat.path}
-    if committed:
-        delete_strays(storage, write.time, committed)
-
-
-def _was_undone(storage: Storage, config: TableConfig, timeline: Timeline, instant: str) -> bool:
-    """Whether a write that is not on the timeline was rolled back, rather than archived."""
-    if not timeline.is_committed(instant):
-        return True
-    for found in timeline:
-        if found.action is Action.ROLLBACK:
-            target = _target(storage, config, found)
-            # A compaction that was rolled back may have been run again.
-            if target is not None and target.time == instant:
-                return target.action != Action.COMPACTION.value
-    return False

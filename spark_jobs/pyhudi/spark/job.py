@@ -14,11 +14,11 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, TypeVar, cast
 
 from pyspark.sql import SparkSession
 
-from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult
+from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.spark.surroundings import check_surroundings
@@ -28,33 +28,7 @@ logger = logging.getLogger(__name__)
 EXIT_STOPPED = 128 + signal.SIGTERM
 
 
-R = TypeVar("R", bound="Request")
-
-
-class Request(Protocol):
-    """What every request of ``pyhudi.jobs`` has."""
-
-    @classmethod
-    def from_args(cls: type[R], argv: Sequence[str]) -> R:
-        """The request a command line asks for."""
-        ...
-
-    @property
-    def base_path(self) -> str:
-        """Folder or URI of the table."""
-        ...
-
-    @property
-    def result_path(self) -> str | None:
-        """Local file for the result."""
-        ...
-
-    @property
-    def verbose(self) -> bool:
-        """Whether to show Spark's log and stack traces."""
-        ...
-
-
+R = TypeVar("R", bound=Request)
 JobFunction = Callable[[SparkSession, R], JobResult]
 
 
@@ -62,8 +36,9 @@ def run_job(argv: Sequence[str], request_type: type[R], function: JobFunction[R]
     """Run one job and answer with the code to exit with.
 
     Guarantees: 0 after the result line is out; 2 when the request is wrong, 3 when another writer
-    won, 4 when the surroundings failed, each with one line after ``PYHUDI_FAILED`` on standard
-    error; 143 when stopped by SIGTERM. Stack traces only with ``--verbose`` or PYHUDI_TRACEBACK=1.
+    won, 4 when the surroundings failed, 5 when the engine contradicts itself, each with one line
+    after ``PYHUDI_FAILED`` on standard error; 143 when stopped by SIGTERM. Stack traces only with
+    ``--verbose`` or PYHUDI_TRACEBACK=1.
     """
     verbose = "--verbose" in argv or bool(os.environ.get("PYHUDI_TRACEBACK"))
     _log_to_stderr(verbose=verbose)
@@ -92,7 +67,7 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
     started = time.perf_counter()
-    request = request_type.from_args(argv)
+    request = cast("R", request_type.from_args(argv))
     check_surroundings()
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
@@ -126,7 +101,7 @@ def _publish(result: JobResult, result_path: str | None) -> None:
         try:
             _write_at_once(result_path, text)
         except OSError as error:
-            # The commit stands whatever becomes of this file, and the line below says the same.
+            # The commit is made, with this file or without it, and the line below says the same.
             logger.warning("cannot write the result to %s: %s", result_path, error)
     print(f"{RESULT_MARKER}{text}", flush=True)
 

@@ -14,13 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.read import ReadConfig
 from pyhudi.filegroup.slices import BaseFile, FileSlice
-from pyhudi.read.merged import read_slice
+from pyhudi.fileslice.opener import home_of, open_base
 from pyhudi.read.query import ReadPlan, plan_read
-from pyhudi.read.snapshot import read_file
+from pyhudi.read.rows import read_file, read_slice
 from pyhudi.runner.runner import NumberedFunction
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.microseconds import in_microseconds
@@ -106,8 +105,8 @@ def is_readable_as(found: pa.Schema, wanted: pa.Schema) -> bool:
 
 
 def _written_schema(storage: Storage, file: BaseFile) -> pa.Schema:
-    with storage.open_input(file.path) as source:
-        return open_base_file(source, name=storage.absolute(file.path)).schema
+    with open_base(storage, file) as base:
+        return base.schema
 
 
 def _read_by_spark(spark: SparkSession, storage: Storage, plan: ReadPlan) -> DataFrame:
@@ -123,7 +122,7 @@ def _read_by_spark(spark: SparkSession, storage: Storage, plan: ReadPlan) -> Dat
         # Files that Spark did not write have the calendar of today too; Spark 3 would refuse them.
         .option("datetimeRebaseMode", "CORRECTED")
     )
-    return reader.parquet(*(_uri(storage, file.path) for file in plan.files)).select(columns)
+    return reader.parquet(*(_uri(*home_of(storage, file)) for file in plan.files)).select(columns)
 
 
 def _uri(storage: Storage, path: str) -> str:
@@ -177,9 +176,10 @@ def _reader(storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[Work]]) -
 
 
 def _with_local_folder(plan: ReadPlan) -> ReadPlan:
-    if plan.merge is None:
+    if plan.reading is None:
         return plan
-    return replace(plan, merge=replace(plan.merge, memory=with_local_folder(plan.merge.memory)))
+    local = replace(plan.reading, memory=with_local_folder(plan.reading.memory))
+    return replace(plan, reading=local)
 
 
 def _rows(storage: Storage, plan: ReadPlan, work: Work) -> Iterator[pa.Table]:

@@ -111,13 +111,24 @@ class SparkRows:
         return self._of(joined.drop(other_key))
 
     def sort(
-        self, columns: Sequence[str], *, globally: bool, stable: bool, tasks: int | None
+        self,
+        columns: Sequence[str],
+        *,
+        globally: bool,
+        stable: bool,
+        tasks: int | None,
+        task_bytes: int,
     ) -> SparkRows:
-        """The rows of each task in order; ranges of them over all tasks when ``globally``."""
-        frame = self.frame
+        """The rows of each task in order; ranges of them over all tasks when ``globally``.
+
+        Left alone Spark joins ranges only as far as every core has one, which on a large cluster
+        makes a heap of small tasks.
+        """
+        joining = {_PARALLELISM_FIRST: "false", _JOINED_BYTES: str(task_bytes)}
+        settings, frame = {**self.settings, **joining}, self.frame
         if not globally:
             spread = frame.coalesce(tasks) if tasks else frame
-            return self._of(spread.sortWithinPartitions(*columns))
+            return SparkRows(frame=spread.sortWithinPartitions(*columns), settings=settings)
         if stable:
             frame = frame.withColumn(_ARRIVAL, F.monotonically_increasing_id())
         ranges = (
@@ -125,18 +136,9 @@ class SparkRows:
             if tasks
             else frame.repartitionByRange(*columns)
         )
-        if stable:
-            return self._of(ranges.sortWithinPartitions(*columns, _ARRIVAL).drop(_ARRIVAL))
-        return self._of(ranges.sortWithinPartitions(*columns))
-
-    def with_task_bytes(self, size_bytes: int) -> SparkRows:
-        """Let Spark join the ranges of a sort until each has so many bytes.
-
-        Left alone it joins them only as far as every core has one, which on a large cluster makes a
-        heap of small tasks.
-        """
-        joining = {_PARALLELISM_FIRST: "false", _JOINED_BYTES: str(size_bytes)}
-        return replace(self, settings={**self.settings, **joining})
+        by = (*columns, _ARRIVAL) if stable else columns
+        ordered = ranges.sortWithinPartitions(*by).drop(_ARRIVAL)
+        return SparkRows(frame=ordered, settings=settings)
 
     def few_a_batch(self) -> SparkRows:
         """The same rows, of which Spark hands Python a few at a time."""

@@ -37,7 +37,7 @@ def write(
     """
     if mode != "append":
         raise OptionError(
-            f"mode is {mode!r}; only 'append' is supported, the operation says what becomes of rows"
+            f"mode is {mode!r}; only 'append' is supported, the operation says what is done"
         )
     with explained():
         environment = environment_on(SparkRunner(session=frame.sparkSession), storage_options)

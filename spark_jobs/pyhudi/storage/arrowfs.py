@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
 from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
-from pyhudi.storage.storage import FileStatus
+from pyhudi.storage.storage import FileStatus, located_input
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,10 +62,11 @@ class ArrowStorage:
         ):
             return bytes(stream.read())
 
-    def open_input(self, path: str) -> pa.NativeFile:
-        """A seekable input file."""
+    def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
+        """A seekable input file, whose errors name it."""
         with self._errors("read", path):
-            return self.filesystem.open_input_file(self.absolute(path))
+            source = self.filesystem.open_input_file(self.absolute(path))
+        return located_input(source, self.absolute(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
         """A stream that makes or replaces a file; missing folders are made."""

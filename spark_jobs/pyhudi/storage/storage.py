@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from pyhudi.errors import located
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,8 +71,8 @@ class Storage(Protocol):
         """
         ...
 
-    def open_input(self, path: str) -> pa.NativeFile:
-        """A seekable input file."""
+    def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
+        """A seekable input file, to be used in a ``with``, whose errors name the file."""
         ...
 
     def open_output(self, path: str) -> pa.NativeFile:
@@ -98,3 +102,10 @@ class Storage(Protocol):
     def make_dir(self, path: str) -> None:
         """Make a folder and those above it; present is fine."""
         ...
+
+
+@contextmanager
+def located_input(source: pa.NativeFile, where: str) -> Iterator[pa.NativeFile]:
+    """An input file that is closed in the end; errors that what it holds gives rise to name it."""
+    with located(where), source:
+        yield source

@@ -1,11 +1,13 @@
-"""Make a new table: its .hoodie folder and properties."""
+"""Which tables are written here, and how a new one is made: its .hoodie folder and properties."""
 
 from __future__ import annotations
 
+from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import create_properties
 
+_FORMATS = frozenset(each.value for each in BaseFileFormat)
 _FOLDERS = (
     ".hoodie/.aux/.bootstrap/.partitions",
     ".hoodie/.aux/.bootstrap/.fileids",
@@ -31,3 +33,14 @@ def create_table(storage: Storage, config: TableConfig) -> TableConfig:
         storage.make_dir(folder)
     create_properties(storage, made)
     return made
+
+
+def why_not_written(config: TableConfig) -> str | None:
+    """What about a table keeps it from being written, in words; None for nothing."""
+    refusals = (
+        (not config.version.is_written, f"has table version {config.version.value}"),
+        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
+        (config.cdc_enabled, "keeps change data"),
+        (config.bootstrap_base_path is not None, "was bootstrapped"),
+    )
+    return next((what for applies, what in refusals if applies), None)

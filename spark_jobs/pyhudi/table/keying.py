@@ -1,4 +1,4 @@
-"""What record keys and partition paths are made of: settled by the table and the request."""
+"""What record keys and partition paths are made of, as table and request say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.config.options.index import HASH_FIELDS, INDEX_TYPE, IndexConfig, IndexType
 from pyhudi.config.options.keygen import (
     COMPLEX,
@@ -28,6 +27,7 @@ from pyhudi.config.options.operations import COMBINE_BEFORE_INSERT, Operation, S
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import RECORD_KEY_FIELD, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.fileslice.opener import open_base
 from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
 from pyhudi.table.table import Table
@@ -36,9 +36,9 @@ from pyhudi.timeline.clock import SystemClock, instant_time
 
 def partition_names(write: WriteConfig) -> tuple[str, ...] | None:
     """The partition columns that a request names, without the kinds of a custom generator."""
-    if write.partition_fields is None:
+    if write.table.partition_fields is None:
         return None
-    return tuple(split_partition_field(field)[0] for field in write.partition_fields)
+    return tuple(split_partition_field(field)[0] for field in write.table.partition_fields)
 
 
 def recorded_partition_fields(write: WriteConfig, key_generator_class: str) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def recorded_timestamp_options(write: WriteConfig, key_generator_class: str) -> 
         custom generator record none, so that each write has to state them.
     """
     is_timed = plain_class(key_generator_class) == TIMESTAMP
-    return write.timestamp_options if is_timed else {}
+    return write.table.timestamp_options if is_timed else {}
 
 
 def without_record_keys(write: WriteConfig) -> WriteConfig:
@@ -73,7 +73,7 @@ def without_record_keys(write: WriteConfig) -> WriteConfig:
             "the table has no record key, so its records cannot be named and deleted by it; delete "
             "partitions, or write them anew with insert_overwrite"
         )
-    if write.combine_before_insert or write.stored_keys is not StoredKeys.KEEP:
+    if write.batch.combine_before_insert or write.stored_keys is not StoredKeys.KEEP:
         raise OptionError(
             f"{COMBINE_BEFORE_INSERT.key} and leaving out duplicates need a record key, and the "
             f"table has none ({RECORD_KEY_FIELD.key})"
@@ -168,7 +168,7 @@ def key_generator(config: TableConfig, write: WriteConfig, table: Table | None) 
         timestamps=_timestamps(name, kinds, config, write),
         hive_style=config.hive_style,
         url_encode=config.url_encode,
-        consistent_logical_timestamp=write.consistent_logical_timestamp,
+        consistent_logical_timestamp=write.table.consistent_logical_timestamp,
         single_field_complex_prefix=_is_prefixed(name, config, write, table),
     )
 
@@ -196,7 +196,7 @@ def _class_name(config: TableConfig) -> str:
 
 
 def _partition_kinds(write: WriteConfig) -> tuple[PartitionKind, ...]:
-    found = (split_partition_field(field)[1] for field in write.partition_fields or ())
+    found = (split_partition_field(field)[1] for field in write.table.partition_fields or ())
     return tuple(kind for kind in found if kind is not None)
 
 
@@ -205,16 +205,16 @@ def _timestamps(
 ) -> TimestampPath | None:
     if plain_class(name) != TIMESTAMP and PartitionKind.TIMESTAMP not in kinds:
         return None
-    options = agreed_timestamp_options(config.timestamp_options, write.timestamp_options)
+    options = agreed_timestamp_options(config.timestamp_options, write.table.timestamp_options)
     return TimestampPath(
         config=TimestampConfig.from_options(options),
         this_year=int(instant_time(SystemClock().now_ms(), config.timezone)[:4]),
-        consistent_logical_timestamp=write.consistent_logical_timestamp,
+        consistent_logical_timestamp=write.table.consistent_logical_timestamp,
     )
 
 
 def _is_prefixed(name: str, config: TableConfig, write: WriteConfig, table: Table | None) -> bool:
-    asked = write.complex_key_new_encoding is False
+    asked = write.table.complex_key_new_encoding is False
     is_single = plain_class(name) == COMPLEX and len(config.record_key_fields) == 1
     if table is None or not is_single:
         return asked
@@ -226,9 +226,8 @@ def _any_stored_key(table: Table) -> str | None:
     """One key of the table: releases of Hudi spell a complex key of one field in two ways."""
     for partition in table.partitions():
         for file in table.latest_base_files([partition]):
-            with table.storage.open_input(file.path) as source:
-                name = table.storage.absolute(file.path)
-                key = open_base_file(source, name=name).footer.min_key
+            with open_base(table.storage, file) as base:
+                key = base.footer.min_key
             if key is not None:
                 return key
     return None

@@ -5,32 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyhudi.actions.commit import CommitMetadata
-from pyhudi.basefile.open import open_base_file
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import SchemaError
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.fileslice.opener import open_base
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import without_meta, without_meta_avro
 from pyhudi.storage.storage import Storage
-from pyhudi.timeline import active
+from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.timeline import Timeline
 
 # Services that rewrite rows keep the schema they found, which may be older than the table's.
 _KEEP_SCHEMA = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
 
-LatestFiles = Callable[[], Iterable[BaseFile]]
+NewestFile = Callable[[], BaseFile | None]
 
 
 def resolve_schema(
-    storage: Storage, config: TableConfig, timeline: Timeline, latest_files: LatestFiles
+    active: ActiveTimeline, config: TableConfig, timeline: Timeline, newest_file: NewestFile
 ) -> AvroSchema | None:
     """The Avro schema of the table's own columns; None for a table that has none yet.
 
     The newest completed commit that says one decides, then the schema the table was made with,
-    then the footer of a base file, for which ``latest_files`` is asked only then. Partition columns
+    then the footer of ``newest_file``, which is asked for only then. Partition columns
     that lie in no file are strings at the end.
 
     Raises:
@@ -38,9 +37,9 @@ def resolve_schema(
     Source: TableSchemaResolver, WriteOperationType.canUpdateSchema, Hudi 0.15.
     """
     found = (
-        _from_commits(storage, config, timeline)
+        _from_commits(active, timeline)
         or _from_text(config.create_schema)
-        or _from_footer(storage, config, latest_files)
+        or _from_footer(active.storage, config, newest_file)
     )
     if found is None or not config.drop_partition_columns:
         return found
@@ -68,10 +67,9 @@ def with_partition_columns(schema: AvroSchema, partition_fields: Iterable[str]) 
     return {**schema, "fields": [*schema["fields"], *added]}
 
 
-def _from_commits(storage: Storage, config: TableConfig, timeline: Timeline) -> AvroSchema | None:
+def _from_commits(active: ActiveTimeline, timeline: Timeline) -> AvroSchema | None:
     for instant in reversed(timeline.write_instants().completed().instants):
-        data = active.read_state(storage, config.version, instant)
-        metadata = CommitMetadata.from_bytes(data, where=f"{storage.uri} at {instant.time}")
+        metadata = active.read_commit(instant)
         if metadata.operation_type not in _KEEP_SCHEMA and metadata.schema_text:
             return without_meta_avro(avro.parse(metadata.schema_text))
     return None
@@ -82,12 +80,11 @@ def _from_text(text: str | None) -> AvroSchema | None:
 
 
 def _from_footer(
-    storage: Storage, config: TableConfig, latest_files: LatestFiles
+    storage: Storage, config: TableConfig, newest_file: NewestFile
 ) -> AvroSchema | None:
-    newest = max(latest_files(), key=lambda file: file.instant, default=None)
+    newest = newest_file()
     if newest is None:
         return None
-    with storage.open_input(newest.path) as source:
-        reader = open_base_file(source, name=storage.absolute(newest.path))
-        stated = _from_text(reader.footer.avro_schema)
-        return stated or arrow_to_avro(without_meta(reader.schema), config.name)
+    with open_base(storage, newest) as base:
+        stated = _from_text(base.footer.avro_schema)
+        return stated or arrow_to_avro(without_meta(base.schema), config.name)

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyhudi.actions.commit import ReplaceCommitMetadata
 from pyhudi.config.table import TableConfig
 from pyhudi.filegroup.listing import StorageListing
-from pyhudi.filegroup.slices import BaseFile, FileSlice
-from pyhudi.filegroup.view import GroupId
+from pyhudi.filegroup.order import slice_order
+from pyhudi.filegroup.slices import BaseFile, FileSlice, GroupId
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import with_meta
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
-from pyhudi.table.pending import pending_compactions
+from pyhudi.table.pending import clustered_groups, pending_compactions
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.schema import resolve_schema
-from pyhudi.timeline import active
+from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
 
@@ -31,12 +30,26 @@ from pyhudi.timeline.timeline import Timeline
 class Table:
     """A table's configuration and timeline, and through them its schema and files.
 
-    Configuration and timeline stay as they were; open the table again to see later commits.
+    Configuration and timeline stay as they were; ``refresh`` gives the table with later commits.
     """
 
     storage: Storage
     config: TableConfig
     timeline: Timeline
+
+    @property
+    def active(self) -> ActiveTimeline:
+        """The timeline on storage, which says what its instants' files say."""
+        return ActiveTimeline.of(self.storage, self.config)
+
+    @property
+    def listing(self) -> StorageListing:
+        """The partitions and data files as they are now, whether they count or not."""
+        return StorageListing(self.storage)
+
+    def refresh(self) -> Table:
+        """The same table as it is now: properties and timeline read again."""
+        return load_table(self.storage)
 
     def schema(self, as_of: str | None = None) -> pa.Schema:
         """The five meta columns and the table's own, now or as of an instant.
@@ -59,16 +72,18 @@ class Table:
 
     def partitions(self) -> tuple[str, ...]:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
-        return StorageListing(self.storage).partitions()
+        return self.listing.partitions()
 
     def files(self, partitions: Iterable[str] | None = None) -> TableFiles:
         """The files of all partitions or some, listed once."""
-        files, logs = StorageListing(self.storage).base_and_log_files(partitions)
+        found = self.listing.files(partitions)
         return TableFiles(
             timeline=self.timeline,
-            base_files=tuple(files),
-            log_files=tuple(logs),
-            replaced=self._replaced() if files or logs else {},
+            order=slice_order(self.config.version),
+            base_files=found.base_files,
+            log_files=found.log_files,
+            cdc_files=found.cdc_files,
+            replaced=self._replaced() if found.base_files or found.log_files else {},
         )
 
     def latest_base_files(
@@ -91,19 +106,22 @@ class Table:
 
     def pending_compactions(self) -> Mapping[GroupId, str]:
         """The instant of the pending compaction of each file group that is in one."""
-        return pending_compactions(self.storage, self.config.version, self.timeline)
+        return pending_compactions(self.active, self.timeline)
+
+    def clustered_groups(self) -> frozenset[GroupId]:
+        """The file groups under a pending clustering: to be left as they are until it has ended."""
+        return clustered_groups(self.active, self.timeline)
 
     def completion_time(self, time: str) -> str | None:
         """When the write requested at a time was completed, in digits; None when it was not."""
         for instant in self.timeline.write_instants().completed():
             if instant.time == time:
-                version, zone = self.config.version, self.config.timezone
-                return active.completion_time(self.storage, version, zone, instant)
+                return self.active.completion_time(instant)
         return None
 
     def _resolve(self, timeline: Timeline, as_of: str | None) -> AvroSchema | None:
         return resolve_schema(
-            self.storage, self.config, timeline, lambda: self.latest_base_files(as_of=as_of)
+            self.active, self.config, timeline, lambda: self.files().newest_base_file(as_of)
         )
 
     def _replaced(self) -> dict[GroupId, str]:
@@ -111,10 +129,7 @@ class Table:
         found: dict[GroupId, str] = {}
         for instant in self.timeline.completed():
             if instant.action is Action.REPLACE_COMMIT:
-                data = active.read_state(self.storage, self.config.version, instant)
-                metadata = ReplaceCommitMetadata.from_bytes(
-                    data, where=f"{self.storage.uri} at {instant.time}"
-                )
+                metadata = self.active.read_replace_commit(instant)
                 for partition, file_ids in metadata.partition_to_replaced_file_ids.items():
                     for file_id in file_ids:
                         found.setdefault((partition, file_id), instant.time)
@@ -141,5 +156,5 @@ def load_table(storage: Storage) -> Table:
         TableNotFoundError: there is none.
     """
     config = load_config(storage)
-    timeline = active.load(storage, config.version)
+    timeline = ActiveTimeline.of(storage, config).load()
     return Table(storage=storage, config=config, timeline=timeline)

@@ -1,61 +1,185 @@
-"""The active timeline on storage: load it, and write the file of an instant's next state."""
+"""The active timeline on storage: the instants of a table, and what their files say."""
 
 from __future__ import annotations
 
-from pyhudi.config.table import TimelineZone
-from pyhudi.config.versions import TableVersion
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from pyhudi.actions.clean import CleanMetadata
+from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
+from pyhudi.actions.compaction import CompactionPlan
+from pyhudi.actions.file_group import GroupId
+from pyhudi.actions.json_text import pretty
+from pyhudi.actions.replace import RequestedReplace
+from pyhudi.actions.rollback import RollbackPlan
+from pyhudi.config.table import TableConfig, TimelineZone
+from pyhudi.config.versions import TableVersion, TimelineLayout
+from pyhudi.errors import MissingFileError, StorageError, located
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import layout
-from pyhudi.timeline.clock import instant_time
-from pyhudi.timeline.instant import Instant
+from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
+from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
-
-def load(storage: Storage, version: TableVersion) -> Timeline:
-    """The active timeline as it is now; opens no file."""
-    found = (
-        layout.parse_file_name(status.name, version)
-        for status in storage.list(layout.folder(version))
-        if not status.is_dir
-    )
-    return Timeline.of(instant for instant in found if instant is not None)
+_Read = TypeVar("_Read", covariant=True)
 
 
-def write_state(storage: Storage, version: TableVersion, instant: Instant, data: bytes) -> None:
-    """Write the file of an instant in its state; those of earlier states stay beside it.
+class Metadata(Protocol):
+    """What an instant's file says, as a value."""
 
-    Guarantees: the file appears whole or not at all; of several writers one succeeds.
+    def to_bytes(self) -> bytes:
+        """The body of the file."""
+        ...
 
-    Raises:
-        AlreadyExistsError: the instant has reached this state already.
-    Source: HoodieActiveTimeline, Hudi 0.15 (layout 1: states are files of their own).
+
+class _Kind(Protocol[_Read]):
+    def from_bytes(self, data: bytes) -> _Read: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveTimeline:
+    """The timeline of one table, whose instants are read and written as values.
+
+    Which folder, names, encoding and completion times a table version has is known here and in
+    ``layout.py``. Those who ask name an instant in any state; the method says which is meant.
+
+    Guarantees: an instant's file appears whole or not at all; of several writers one succeeds, the
+        others get AlreadyExistsError. Files of earlier states stay beside it.
+
+    Raises: MissingFileError by what reads, of an instant that never had the state, or was rolled
+        back or archived since; CorruptTableError when its file cannot be read.
     """
-    storage.create(layout.path(instant, version), data)
+
+    storage: Storage
+    version: TableVersion
+    zone: TimelineZone
+
+    @classmethod
+    def of(cls, storage: Storage, config: TableConfig) -> ActiveTimeline:
+        """The timeline of the table in a storage."""
+        return cls(storage=storage, version=config.version, zone=config.timezone)
+
+    def load(self) -> Timeline:
+        """The instants as they are now; opens no file."""
+        found = (
+            layout.parse_file_name(status.name, self.version)
+            for status in self.storage.list(layout.folder(self.version))
+            if not status.is_dir
+        )
+        return Timeline.of(instant for instant in found if instant is not None)
+
+    def next_time(self, clock: Clock, after: str | None) -> str:
+        """A time for a new instant, see ``next_instant_time``."""
+        return next_instant_time(clock, self.zone, after)
+
+    def completion_time(self, instant: Instant) -> str | None:
+        """When an instant was completed, as an instant time; None when it is not.
+
+        Source: HoodieInstant, Hudi 0.15: in layout 1 the completed file's modification time tells
+        ("state transition time"), in layout 2 its name.
+        """
+        if instant.completion_time is not None:
+            return instant.completion_time
+        status = self.storage.status(layout.path(instant, self.version))
+        return None if status is None else instant_time(status.modified_ms, self.zone)
+
+    def is_requested(self, instant: Instant) -> bool:
+        """Whether the instant's requested file is there: a rollback takes it away."""
+        requested = instant.in_state(State.REQUESTED)
+        return self.storage.exists(layout.path(requested, self.version))
+
+    def request(self, instant: Instant, plan: Metadata | None) -> None:
+        """Put an instant on the timeline, with its plan if it has one."""
+        self._create(instant.in_state(State.REQUESTED), _encoded(plan))
+
+    def start(self, instant: Instant, plan: Metadata | None) -> None:
+        """Make an instant inflight, with what it is about to do if that is known."""
+        self._create(instant.in_state(State.INFLIGHT), _encoded(plan))
+
+    def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
+        """Complete an instant, and give it as it is then.
+
+        Guarantees: a call that failed after the file had appeared has done its work.
+
+        Source: HoodieActiveTimeline, Hudi 0.15 (layout 1: states are files of their own) and 1.1
+            (layout 2: the name of the completed one tells when that was).
+        """
+        is_told = self.version.timeline_layout is TimelineLayout.TWO
+        at = self.next_time(clock, instant.time) if is_told else None
+        completed, body = instant.in_state(State.COMPLETED, at), _encoded(metadata)
+        try:
+            self._create(completed, body)
+        except StorageError:
+            if not self._says(completed, body):
+                raise
+        return completed
+
+    def remove(self, instant: Instant) -> None:
+        """Delete the file of an instant in its state; absent is fine."""
+        self.storage.delete(layout.path(instant, self.version))
+
+    def read_commit(self, instant: Instant) -> CommitMetadata:
+        """What a completed instant wrote."""
+        return self._read(instant, CommitMetadata)
+
+    def read_replace_commit(self, instant: Instant) -> ReplaceCommitMetadata:
+        """What a completed instant wrote and replaced."""
+        return self._read(instant, ReplaceCommitMetadata)
+
+    def read_commit_mentioning(self, instant: Instant, text: str) -> ReplaceCommitMetadata | None:
+        """What a completed instant wrote and replaced, if its file has a text in it.
+
+        Metadata can be large; most of it need not be parsed to see that the text is not in it.
+        """
+        data = self._data(instant)
+        if pretty(text).encode() not in data:
+            return None
+        return self._parsed(instant, data, ReplaceCommitMetadata)
+
+    def read_compaction_plan(self, instant: Instant) -> CompactionPlan:
+        """The plan of a compaction or log compaction."""
+        return self._read(instant.in_state(State.REQUESTED), CompactionPlan)
+
+    def read_rollback_plan(self, instant: Instant) -> RollbackPlan:
+        """The plan of a rollback."""
+        return self._read(instant.in_state(State.REQUESTED), RollbackPlan)
+
+    def read_clean(self, instant: Instant) -> CleanMetadata:
+        """What a completed clean did."""
+        return self._read(instant, CleanMetadata)
+
+    def clustered_groups(self, instant: Instant) -> frozenset[GroupId] | None:
+        """The file groups that a pending clustering rewrites; None for any other instant.
+
+        Source: HoodieRequestedReplaceMetadata, Hudi 0.15: in table version 6 a clustering is
+        requested as a replacecommit, told from others by its plan.
+        """
+        if instant.action not in (Action.REPLACE_COMMIT, Action.CLUSTERING):
+            return None
+        try:
+            return self._read(instant.in_state(State.REQUESTED), RequestedReplace).clustered
+        except MissingFileError:
+            return None
+
+    def _read(self, instant: Instant, kind: _Kind[_Read]) -> _Read:
+        return self._parsed(instant, self._data(instant), kind)
+
+    def _parsed(self, instant: Instant, data: bytes, kind: _Kind[_Read]) -> _Read:
+        with located(f"{self.storage.uri} at {instant.time}"):
+            return kind.from_bytes(data)
+
+    def _data(self, instant: Instant) -> bytes:
+        return self.storage.read(layout.path(instant, self.version))
+
+    def _create(self, instant: Instant, body: bytes) -> None:
+        self.storage.create(layout.path(instant, self.version), body)
+
+    def _says(self, instant: Instant, body: bytes) -> bool:
+        try:
+            return self._data(instant) == body
+        except StorageError:
+            return False
 
 
-def read_state(storage: Storage, version: TableVersion, instant: Instant) -> bytes:
-    """What the file of an instant in its state says.
-
-    Raises:
-        MissingFileError: the instant never had this state, or was rolled back or archived.
-    """
-    return storage.read(layout.path(instant, version))
-
-
-def completion_time(
-    storage: Storage, version: TableVersion, zone: TimelineZone, instant: Instant
-) -> str | None:
-    """When an instant was completed, as an instant time; None when it is not.
-
-    Source: HoodieInstant, Hudi 0.15: in layout 1 the completed file's modification time tells
-    ("state transition time"), in layout 2 its name.
-    """
-    if instant.completion_time is not None:
-        return instant.completion_time
-    status = storage.status(layout.path(instant, version))
-    return None if status is None else instant_time(status.modified_ms, zone)
-
-
-def remove(storage: Storage, version: TableVersion, instant: Instant) -> None:
-    """Delete the file of an instant in its state; absent is fine."""
-    storage.delete(layout.path(instant, version))
+def _encoded(metadata: Metadata | None) -> bytes:
+    return b"" if metadata is None else metadata.to_bytes()

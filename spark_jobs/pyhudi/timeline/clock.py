@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
@@ -27,25 +26,6 @@ class SystemClock:
     def now_ms(self) -> int:
         """Milliseconds since 1970 in UTC."""
         return int(datetime.now(timezone.utc).timestamp() * 1000)
-
-
-class FakeClock:
-    """A clock for tests: it stands still, or goes on by ``step_ms`` each time it is asked."""
-
-    def __init__(self, now_ms: int, *, step_ms: int = 0) -> None:
-        self._now_ms, self._step_ms = now_ms, step_ms
-        self._lock = threading.Lock()
-
-    def now_ms(self) -> int:
-        """Milliseconds since 1970 in UTC."""
-        with self._lock:
-            self._now_ms += self._step_ms
-            return self._now_ms
-
-    def advance(self, milliseconds: int) -> None:
-        """Let time pass."""
-        with self._lock:
-            self._now_ms += milliseconds
 
 
 def instant_time(milliseconds: int, zone: TimelineZone) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
 from pyhudi.config.instant_text import normalise_instant
@@ -81,3 +81,7 @@ class Instant:
         Source: HoodieInstant.COMPARATOR (comparable actions), Hudi 0.15.
         """
         return self.time, self.action.completes_as.value
+
+    def in_state(self, state: State, completion_time: str | None = None) -> Instant:
+        """The same instant in another state."""
+        return replace(self, state=state, completion_time=completion_time)

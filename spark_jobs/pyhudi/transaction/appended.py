@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyhudi.errors import MissingFileError
-from pyhudi.filegroup.listing import StorageListing
-from pyhudi.filegroup.names import LogFileName
+from pyhudi.filegroup.names import LogFileName, file_path
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
@@ -23,9 +24,8 @@ def is_own_log(storage: Storage, path: str, instant: str) -> bool:
     return blocks is not None and all(block.is_torn or block.instant == instant for block in blocks)
 
 
-def logs_with_blocks_of(storage: Storage, instant: str) -> tuple[str, ...]:
-    """The paths of all log files in which a write has a block, found by reading every header."""
-    _, logs = StorageListing(storage).base_and_log_files()
+def logs_with_blocks_of(storage: Storage, logs: Iterable[LogFile], instant: str) -> tuple[str, ...]:
+    """The paths of the log files in which a write has a block, found by reading every header."""
     return tuple(
         log.path
         for log in logs
@@ -35,21 +35,21 @@ def logs_with_blocks_of(storage: Storage, instant: str) -> tuple[str, ...]:
 
 
 def append_rollback_block(
-    storage: Storage, partition: str, slice_of: LogFileName, *, at: str, target: str
+    storage: Storage, logs: Iterable[LogFile], slice_of: LogFile, *, at: str, target: str
 ) -> str:
     """Take back the blocks that a write left in the log files of a slice, by a block behind them.
 
-    ``slice_of`` is any of the slice's log files, ``at`` the instant of the rollback and ``target``
-    that of the write. Gives the path of the log file that holds the block.
+    ``slice_of`` is any of the slice's log files and ``logs`` those of its partition, ``at`` the
+    instant of the rollback and ``target`` that of the write. Gives the path of the log file that
+    holds the block.
 
     Guarantees: readers pass by the write's blocks; to do it again changes nothing for them.
     Source: BaseRollbackHelper.maybeDeleteAndCollectStats, Hudi 0.15 and 1.1.
     """
-    _, logs = StorageListing(storage).base_and_log_files([partition])
-    versions = [log.name.version for log in logs if _is_of(log, slice_of)]
+    versions = [log.name.version for log in logs if _slice_id(log) == _slice_id(slice_of)]
     name = LogFileName(
-        file_id=slice_of.file_id,
-        base_instant=slice_of.base_instant,
+        file_id=slice_of.name.file_id,
+        base_instant=slice_of.name.base_instant,
         version=max(versions, default=0) + 1,
         write_token=_COMMAND_TOKEN,
     )
@@ -58,14 +58,13 @@ def append_rollback_block(
         HeaderKey.TARGET_INSTANT_TIME: target,
         HeaderKey.COMMAND_BLOCK_TYPE: ROLLBACK,
     }
-    path = f"{partition}/{name}" if partition else str(name)
+    path = file_path(slice_of.partition, name)
     storage.put(path, encode_block(BlockKind.COMMAND, header, b""))
     return path
 
 
-def _is_of(log: LogFile, slice_of: LogFileName) -> bool:
-    same_group = log.name.file_id == slice_of.file_id
-    return same_group and log.name.base_instant == slice_of.base_instant
+def _slice_id(log: LogFile) -> tuple[str, str]:
+    return log.name.file_id, log.name.base_instant
 
 
 def _blocks(storage: Storage, path: str) -> list[Block] | None:

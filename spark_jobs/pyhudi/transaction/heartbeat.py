@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Keeps the heartbeat of an instant that is signed fresh from a thread, until it is left.
+    """Keeps a heartbeat that was started fresh from a thread, and deletes it when it is left.
 
     The file's text tells the process, where Hudi writes and reads nothing: a writer that died on
     this very machine is known to be dead at once.
@@ -57,28 +57,28 @@ class Heartbeat:
         self._storage.put(self._path, _owner())
 
 
-def sign(storage: Storage, instant: str) -> bool:
-    """Give an instant its first sign of life, before it is requested; False when it has one."""
+def start_heartbeat(storage: Storage, instant: str) -> bool:
+    """Make the heartbeat of an instant, before it is requested; False when it has one."""
     try:
         storage.create(_path(instant), _owner())
     except AlreadyExistsError:
         return False
     except StorageError:
         # A call that failed may have done its work all the same.
-        unsign(storage, instant)
+        give_heartbeat_up(storage, instant)
         raise
     return True
 
 
-def unsign(storage: Storage, instant: str) -> None:
-    """Take a sign of life back that was given in vain."""
+def give_heartbeat_up(storage: Storage, instant: str) -> None:
+    """Delete a heartbeat that was started in vain; one that cannot be deleted expires."""
     try:
-        forget(storage, instant)
+        delete_heartbeat(storage, instant)
     except StorageError as failure:
         _log.warning(_STAYS, failure)
 
 
-def signed_instants(storage: Storage) -> tuple[str, ...]:
+def instants_with_heartbeat(storage: Storage) -> tuple[str, ...]:
     """The instants that have a heartbeat, fresh or not."""
     return tuple(found.name for found in storage.list(_FOLDER) if not found.name.startswith("."))
 
@@ -102,8 +102,8 @@ def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatCo
     return owner is None or not owner.is_gone()
 
 
-def forget(storage: Storage, instant: str) -> None:
-    """Remove the heartbeat of a writer that is known to be dead."""
+def delete_heartbeat(storage: Storage, instant: str) -> None:
+    """Delete the heartbeat of a writer that has ended, or is known to be dead."""
     storage.delete(_path(instant))
 
 

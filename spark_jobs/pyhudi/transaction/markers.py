@@ -10,7 +10,7 @@ writers may be of the second kind, text lists in ``MARKERS<n>``; both are read, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -73,19 +73,21 @@ def marked_instants(storage: Storage) -> tuple[str, ...]:
     return tuple(status.name for status in storage.list(_TEMP) if status.is_dir)
 
 
-def delete_strays(storage: Storage, instant: str, committed: Collection[str]) -> tuple[str, ...]:
-    """Delete the files of attempts that do not count: retried and speculative ones.
+def delete_strays(
+    storage: Storage, instant: str, marked: Iterable[MarkedFile], committed: Collection[str]
+) -> tuple[str, ...]:
+    """Delete the marked files of attempts that do not count: retried and speculative ones.
 
     Guarantees: every file an attempt may have made is in ``committed`` or gone afterwards; to be
     called before the commit point, so that no reader ever sees two versions of one file.
     Source: HoodieTable.reconcileAgainstMarkers, Hudi 0.15.
     """
     strays = tuple(
-        marked.path
-        for marked in read_markers(storage, instant)
-        if marked.path not in committed
+        file.path
+        for file in marked
+        if file.path not in committed
         # What was appended to a file of others stays: it says what the attempt that counts says.
-        and (marked.kind is not MarkerType.APPEND or is_own_log(storage, marked.path, instant))
+        and (file.kind is not MarkerType.APPEND or is_own_log(storage, file.path, instant))
     )
     for path in strays:
         storage.delete(path)
@@ -93,7 +95,7 @@ def delete_strays(storage: Storage, instant: str, committed: Collection[str]) ->
 
 
 def delete_markers(storage: Storage, instant: str) -> None:
-    """Forget an instant's markers."""
+    """Delete an instant's markers."""
     storage.delete_dir(marker_folder(instant))
 
 

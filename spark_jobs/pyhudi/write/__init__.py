@@ -1,6 +1,5 @@
-"""Records to files.
+"""Rows to files: ``plan`` decides which file every row goes to, ``files`` writes file by file.
 
-What a write does to which file is decided here from counts and sizes (profile, sizing, buckets:
-pure), and done here one file at a time (create, merge). Nothing here knows Spark, and nothing here
-completes an instant.
+The main noun is WriteContext, what every task of a write must know. Nothing here knows Spark, and
+nothing here completes an instant.
 """

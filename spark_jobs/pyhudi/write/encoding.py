@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pyhudi.basefile.bloom import BloomParameters
-from pyhudi.basefile.open import FileEncoding
 from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.basefile.writer import FileEncoding
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.write import BloomConfig, WriteConfig
 
 # Hudi's default for a row group, 120 MB of encoded pages, would be far more rows in memory.
 _MOST_ROW_GROUP_BYTES = ParquetWriteOptions().row_group_bytes
-_MOST_STRIPE_BYTES = OrcWriteOptions().stripe_bytes
+_MOST_STRIPE_BYTES = OrcWriteOptions().row_group_bytes
 
 
 def file_encoding(config: WriteConfig, kind: BaseFileFormat) -> FileEncoding:
@@ -19,7 +19,7 @@ def file_encoding(config: WriteConfig, kind: BaseFileFormat) -> FileEncoding:
     if kind is BaseFileFormat.ORC:
         return OrcWriteOptions(
             codec=config.orc.codec.value,
-            stripe_bytes=min(config.orc.stripe_size, _MOST_STRIPE_BYTES),
+            row_group_bytes=min(config.orc.stripe_size, _MOST_STRIPE_BYTES),
         )
     return parquet_encoding(config)
 

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi.keys.generators import KeyGenerator
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.schema.evolution.misfits import misfit_rows
 from pyhudi.schema.row_json import row_json
 from pyhudi.storage.storage import Storage
-from pyhudi.write.job import TaskIdentity
 
 FAILED_SCHEMA: Final = pa.schema(
     [
@@ -92,7 +92,7 @@ def find_failed(
 class FailedFile:
     """A Parquet file of failed records of one attempt of a task; made with the first of them.
 
-    Whether it counts, ``keep_saved`` is told later.
+    Whether it counts, ``keep_saved`` says later.
     """
 
     def __init__(self, storage: Storage, instant: str, task: TaskIdentity) -> None:

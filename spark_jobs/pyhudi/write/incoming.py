@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyhudi.merge.ordering import surviving_positions
 from pyhudi.schema.columns import Flags, one_array
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.write.job import WriteContext
+from pyhudi.write.context import WriteContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,9 @@ class IncomingRows:
     is_delete: Flags | None
 
     @classmethod
-    def gather(cls, rows: pa.Table, job: WriteContext, *, is_lookup: bool = False) -> IncomingRows:
+    def gather(
+        cls, rows: pa.Table, context: WriteContext, *, is_lookup: bool = False
+    ) -> IncomingRows:
         """Collect the rows of one file group, one a key where the operation combines them.
 
         For a lookup by key there is one a key in any case.
@@ -34,22 +36,22 @@ class IncomingRows:
         Source: HoodieWriteHelper.combineOnCondition, FileGroupReaderBasedMergeHandle, Hudi 1.1.
         """
         names = rows.schema.names
-        if (job.combine_batch or is_lookup) and rows.num_rows > 1:
-            rows = _one_a_key(rows, job, is_lookup=not job.combine_batch)
-        is_delete = _deletes(rows, job)
+        if (context.combine_batch or is_lookup) and rows.num_rows > 1:
+            rows = _one_a_key(rows, context, is_lookup=not context.combine_batch)
+        is_delete = _deletes(rows, context)
         rows = rows.select(names)
         return cls(rows=rows, keys=one_array(rows.column(RECORD_KEY)), is_delete=is_delete)
 
 
-def _one_a_key(rows: pa.Table, job: WriteContext, *, is_lookup: bool) -> pa.Table:
+def _one_a_key(rows: pa.Table, context: WriteContext, *, is_lookup: bool) -> pa.Table:
     keys = rows.column(RECORD_KEY)
-    if not job.is_deleting:
-        return job.rule.combine(rows, keys, is_lookup=is_lookup)
+    if not context.is_deleting:
+        return context.rule.combine(rows, keys, is_lookup=is_lookup)
     positions = surviving_positions(keys, ())
     return rows if positions is None else rows.take(pa.array(positions))
 
 
-def _deletes(rows: pa.Table, job: WriteContext) -> Flags | None:
-    if job.is_deleting:
+def _deletes(rows: pa.Table, context: WriteContext) -> Flags | None:
+    if context.is_deleting:
         return np.ones(rows.num_rows, dtype=bool)
-    return job.rule.deleted(rows)
+    return context.rule.deleted(rows)

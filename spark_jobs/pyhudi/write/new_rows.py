@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.keys.generated import generated_keys
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import (
     COMMIT_SEQNO,
     COMMIT_TIME,
@@ -15,11 +16,11 @@ from pyhudi.schema.metafields import (
     PARTITION_PATH,
     RECORD_KEY,
 )
-from pyhudi.write.job import TaskIdentity, WriteContext
+from pyhudi.write.context import WriteContext
 
 
 def new_rows(
-    job: WriteContext,
+    context: WriteContext,
     task: TaskIdentity,
     rows: pa.Table,
     *,
@@ -30,22 +31,22 @@ def new_rows(
     """Rows of this instant, meta columns first; ``first`` is the sequence number of the first row.
 
     Shapes: ``rows`` has the record key, then the table's data columns; the result the columns of
-        the job's schema, texts that are the same in every row with a dictionary.
+        the table's schema, texts that are the same in every row with a dictionary.
     Source: HoodieCreateHandle and HoodieAppendHandle.populateMetadataFields, Hudi 0.15 and 1.1.
     """
-    names = job.schema.names
-    if not job.has_meta_columns:
+    names = context.schema.names
+    if not context.has_meta_columns:
         nothing = pa.nulls(rows.num_rows, pa.string())
         columns = [nothing if name in META_FIELDS else rows.column(name) for name in names]
         return pa.table(columns, names=names)
     count = rows.num_rows
-    prefix = f"{job.instant}_{task.partition_id}"
+    prefix = f"{context.instant}_{task.partition_id}"
     numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
     keys = rows.column(RECORD_KEY)
     meta = {
-        COMMIT_TIME: constant(job.instant, count),
+        COMMIT_TIME: constant(context.instant, count),
         COMMIT_SEQNO: pc.binary_join_element_wise(prefix, numbers, "_"),
-        RECORD_KEY: generated_keys(job.instant, keys) if job.generates_keys else keys,
+        RECORD_KEY: generated_keys(context.instant, keys) if context.generates_keys else keys,
         PARTITION_PATH: constant(partition, count),
         FILE_NAME: constant(file_name, count),
     }

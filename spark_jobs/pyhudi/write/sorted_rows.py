@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.write.context import WriteContext
 from pyhudi.write.incoming import IncomingRows
-from pyhudi.write.job import WriteContext
 
 Keyed: TypeAlias = tuple[pa.Table, pa.StringArray]
 """Rows, the record key first, and their partition paths."""
 
 
-def combine_sorted(batches: Iterator[Keyed], job: WriteContext) -> Iterator[Keyed]:
-    """The rows that stand for their keys; deletes are left out.
+def combine_sorted(batches: Iterator[Keyed], context: WriteContext) -> Iterator[Keyed]:
+    """The rows that count for their keys; deletes are left out.
 
     Shapes: each yielded table holds rows of one partition path. Rows of one key come in the order
         of their arrival, within a batch and over batches.
@@ -33,10 +33,10 @@ def combine_sorted(batches: Iterator[Keyed], job: WriteContext) -> Iterator[Keye
             rows = pa.concat_tables([held[0], rows])
             paths = pa.concat_arrays([held[1], paths])
         start = _last_run(rows.column(RECORD_KEY), paths)
-        yield from _combined(rows.slice(0, start), paths.slice(0, start), job)
+        yield from _combined(rows.slice(0, start), paths.slice(0, start), context)
         held = rows.slice(start), paths.slice(start)
     if held is not None:
-        yield from _combined(*held, job)
+        yield from _combined(*held, context)
 
 
 def _last_run(keys: pa.ChunkedArray, paths: pa.StringArray) -> int:
@@ -45,11 +45,11 @@ def _last_run(keys: pa.ChunkedArray, paths: pa.StringArray) -> int:
     return len(keys) - int(pc.sum(is_last).as_py())
 
 
-def _combined(rows: pa.Table, paths: pa.StringArray, job: WriteContext) -> Iterator[Keyed]:
+def _combined(rows: pa.Table, paths: pa.StringArray, context: WriteContext) -> Iterator[Keyed]:
     codes = pc.dictionary_encode(paths).indices.to_numpy()
     bounds = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     for start, end in itertools.pairwise(bounds):
-        incoming = IncomingRows.gather(rows.slice(start, end - start), job)
+        incoming = IncomingRows.gather(rows.slice(start, end - start), context)
         kept = incoming.rows
         if incoming.is_delete is not None:
             kept = kept.filter(pa.array(~incoming.is_delete))

@@ -90,6 +90,6 @@ def test_an_empty_commit_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("data", [b'{"partitionTo', b"[]", b"Obj\x01rest", b"\xff\xfe"])
-def test_bytes_that_are_no_commit_are_named_with_their_file(data: bytes) -> None:
-    with pytest.raises(CorruptTableError, match=r"commit metadata cannot be read.*1\.commit"):
-        CommitMetadata.from_bytes(data, where="/t/.hoodie/1.commit")
+def test_bytes_that_are_no_commit_are_refused(data: bytes) -> None:
+    with pytest.raises(CorruptTableError, match="commit metadata cannot be read"):
+        CommitMetadata.from_bytes(data)

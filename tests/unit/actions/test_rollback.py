@@ -29,11 +29,22 @@ def test_a_plan_of_hudi_is_read_and_written_with_the_same_record() -> None:
     assert read_container(plan.to_bytes()) == read_container(data)
 
 
-def test_the_metadata_of_hudi_is_read_and_written_with_the_same_record() -> None:
-    data = body(".rollback")
-    metadata = RollbackMetadata.from_bytes(data)
+def test_what_hudi_says_of_its_rollback_is_written_with_the_same_record() -> None:
+    (record,) = read_container(body(".rollback"))
+    metadata = RollbackMetadata(
+        start_time=record["startRollbackTime"],
+        time_taken_ms=record["timeTakenInMillis"],
+        instants=tuple(
+            InstantInfo(time=instant["commitTime"], action=instant["action"])
+            for instant in record["instantsRollback"]
+        ),
+        partitions={
+            partition: RollbackPartition(deleted=tuple(done["successDeleteFiles"]))
+            for partition, done in record["partitionMetadata"].items()
+        },
+    )
     assert metadata.files_deleted == 2
-    assert read_container(metadata.to_bytes()) == read_container(data)
+    assert read_container(metadata.to_bytes()) == [record]
 
 
 def test_a_plan_of_our_own_reads_back_the_same() -> None:
@@ -44,19 +55,29 @@ def test_a_plan_of_our_own_reads_back_the_same() -> None:
     assert RollbackPlan.from_bytes(plan.to_bytes()) == plan
 
 
-def test_metadata_of_our_own_reads_back_the_same() -> None:
+def test_metadata_of_our_own_tells_what_was_not_deleted_and_what_was_appended() -> None:
+    logs = {"/t/p/.f.log.1": 7}
+    done = RollbackPartition(deleted=("/t/p/f.parquet",), failed=("/t/p/g",), log_files=logs)
     metadata = RollbackMetadata(
         start_time="2",
         time_taken_ms=5,
         instants=(InstantInfo(time="1", action="commit"),),
-        partitions={"p": RollbackPartition(deleted=("/t/p/f.parquet",), failed=("/t/p/g",))},
+        partitions={"p": done},
     )
-    assert RollbackMetadata.from_bytes(metadata.to_bytes()) == metadata
     (record,) = read_container(metadata.to_bytes())
+    assert (record["startRollbackTime"], record["timeTakenInMillis"]) == ("2", 5)
     assert record["totalFilesDeleted"] == 1
     assert record["commitsRollback"] == ["1"]
+    assert record["instantsRollback"] == [{"commitTime": "1", "action": "commit"}]
+    assert record["partitionMetadata"]["p"] == {
+        "partitionPath": "p",
+        "successDeleteFiles": ["/t/p/f.parquet"],
+        "failedDeleteFiles": ["/t/p/g"],
+        "rollbackLogFiles": logs,
+        "logFilesFromFailedCommit": {},
+    }
 
 
 def test_another_record_is_no_plan() -> None:
     with pytest.raises(CorruptTableError, match="a rollback plan lacks an entry"):
-        RollbackPlan.from_bytes(body(".rollback"), where="/t/.hoodie/2.rollback.requested")
+        RollbackPlan.from_bytes(body(".rollback"))

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
-from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions, ParquetWriter
+from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions
+from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.errors import CorruptTableError, InvariantError, RecordKeyError
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
@@ -43,7 +44,7 @@ def _written(
 ) -> pa.Buffer:
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(schema, "t"))
-    with ParquetWriter(
+    with BaseFileWriter(
         sink.stream, with_meta(schema), avro, ParquetWriteOptions(**options), bloom
     ) as writer:
         for table in tables:
@@ -95,7 +96,7 @@ def test_footer_says_what_the_file_holds():
 def test_rows_come_back_in_order_whatever_the_row_groups():
     content = _written([_rows(0, 70), _rows(70, 71), _rows(71, 200)], row_group_rows=64)
     reader = ParquetReader(content)
-    assert (reader.num_rows, reader.row_groups) == (200, 4)
+    assert reader.row_groups == 4
     found = pa.concat_tables(reader.iter_tables(batch_rows=50))
     assert found.to_pydict() == _rows(0, 200).to_pydict()
     assert [table.num_rows for table in reader.iter_tables(["n"], [3])] == [8]
@@ -119,11 +120,10 @@ def test_each_row_group_keeps_its_dictionary():
 
 def test_file_without_rows_is_whole():
     reader = ParquetReader(_written([]))
-    assert reader.num_rows == 0
     assert reader.schema.names == [*META_FIELDS, "id", "n"]
     assert reader.footer.bloom_text is not None
     assert reader.footer.min_key is None
-    assert list(reader.keys()) == []
+    assert list(reader.iter_tables([RECORD_KEY])) == []
 
 
 def test_file_without_meta_fields_has_the_avro_schema_alone():
@@ -192,7 +192,7 @@ def test_rows_of_other_columns_are_refused():
 
 def test_abandoned_file_has_no_footer():
     sink = _Sink()
-    writer = ParquetWriter(
+    writer = BaseFileWriter(
         sink.stream, with_meta(_DATA), {}, ParquetWriteOptions(row_group_rows=5), _SMALL_BLOOM
     )
     writer.write(_rows(0, 20))
@@ -206,7 +206,7 @@ def test_abandoned_file_has_no_footer():
 def test_size_is_estimated_while_writing_and_exact_when_closed():
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    writer = ParquetWriter(
+    writer = BaseFileWriter(
         sink.stream, with_meta(_DATA), avro, ParquetWriteOptions(row_group_rows=5_000), None
     )
     for start in range(0, 20_000, 1_000):
@@ -223,7 +223,7 @@ def test_kept_rows_add_nothing_to_an_inherited_filter():
     before = ParquetReader(_written([_rows(0, 40)])).footer.bloom_filter()
     sink = _Sink()
     avro = with_meta_avro(arrow_to_avro(_DATA, "t"))
-    with ParquetWriter(
+    with BaseFileWriter(
         sink.stream,
         with_meta(_DATA),
         avro,
@@ -266,7 +266,11 @@ def test_files_of_hudi_are_read_in_small_batches(name):
                 assert [
                     row for table in tables for row in table.to_pylist()
                 ] == expected.to_pylist()
-            keys = [key for chunk in reader.keys() for key in chunk.to_pylist()]  # noqa: SIM118
+            keys = [
+                key
+                for rows in reader.iter_tables([RECORD_KEY])
+                for key in rows[RECORD_KEY].to_pylist()
+            ]
             assert keys == expected.column(RECORD_KEY).to_pylist()
 
 

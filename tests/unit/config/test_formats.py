@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyhudi.config.formats import BaseFileFormat, OrcCodec, OrcConfig, requested_format
+from pyhudi.config.formats import BASE_FILE_FORMAT, BaseFileFormat, OrcCodec, OrcConfig
+from pyhudi.config.option import read_settings
 from pyhudi.errors import OptionError, UnsupportedError
 
 KEY = "hoodie.table.base.file.format"
@@ -10,15 +11,15 @@ KEY = "hoodie.table.base.file.format"
 
 @pytest.mark.parametrize("key", [KEY, "hoodie.base.file.format"])
 def test_a_format_may_be_named_in_any_case(key: str) -> None:
-    assert requested_format({key: "orc"}) is BaseFileFormat.ORC
-    assert requested_format({}) is None
+    assert BASE_FILE_FORMAT.read({key: "orc"}) is BaseFileFormat.ORC
+    assert BASE_FILE_FORMAT.read({}) is None
 
 
 def test_other_formats_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="'hfile', which is not supported"):
-        requested_format({KEY: "hfile"})
+        BASE_FILE_FORMAT.read({KEY: "hfile"})
     with pytest.raises(OptionError, match="PARQUET, ORC"):
-        requested_format({KEY: "csv"})
+        BASE_FILE_FORMAT.read({KEY: "csv"})
 
 
 def test_a_file_name_tells_its_format() -> None:
@@ -34,7 +35,7 @@ def test_options_of_orc_files() -> None:
         "hoodie.orc.compression.codec": "SNAPPY",
     }
     wanted = OrcConfig(max_file_size=2000, stripe_size=1000, codec=OrcCodec.SNAPPY)
-    assert OrcConfig.from_options(options) == wanted
-    assert OrcConfig.from_options({}).codec is OrcCodec.ZLIB
+    assert read_settings(OrcConfig, options) == wanted
+    assert read_settings(OrcConfig, {}).codec is OrcCodec.ZLIB
     with pytest.raises(OptionError, match="zlib, zstd, snappy"):
-        OrcConfig.from_options({"hoodie.orc.compression.codec": "LZO"})
+        read_settings(OrcConfig, {"hoodie.orc.compression.codec": "LZO"})

@@ -16,7 +16,7 @@ class Colour(Enum):
     BLUE = "BLUE"
 
 
-SIZE = Option(key="h.size", aliases=("h.old",), parse=option.parse_size, default=7, doc="a size")
+SIZE = Option(key="h.size", aliases=("h.old",), parse=option.parse_size, default=7)
 
 
 def test_the_key_goes_before_its_alias_and_the_alias_before_the_default() -> None:

@@ -25,8 +25,8 @@ def test_without_options_everything_has_its_default() -> None:
     assert config.parquet.codec is ParquetCodec.ZSTD
     assert config.bloom.fpp == 1e-9
     assert config.heartbeat.interval_ms == 60000
-    assert config.record_key_fields is None
-    assert config.partition_fields is None
+    assert config.table.record_key_fields is None
+    assert config.table.partition_fields is None
 
 
 def test_every_option_reaches_its_field() -> None:
@@ -54,19 +54,19 @@ def test_every_option_reaches_its_field() -> None:
             "pyhudi.idempotency.key": "run-1",
         }
     )
-    assert (config.table_name, config.database) == ("t", "d")
+    assert (config.table.name, config.table.database) == ("t", "d")
     assert config.operation is Operation.BULK_INSERT
-    assert config.record_key_fields == ("a", "b")
-    assert config.partition_fields == ()
-    assert config.ordering_fields == ("ts",)
-    assert config.key_generator == "COMPLEX"
-    assert config.hive_style
-    assert config.url_encode
-    assert config.consistent_logical_timestamp
-    assert config.complex_key_new_encoding is False
-    assert config.timezone is TimelineZone.UTC
+    assert config.table.record_key_fields == ("a", "b")
+    assert config.table.partition_fields == ()
+    assert config.table.ordering_fields == ("ts",)
+    assert config.table.key_generator == "COMPLEX"
+    assert config.table.hive_style
+    assert config.table.url_encode
+    assert config.table.consistent_logical_timestamp
+    assert config.table.complex_key_new_encoding is False
+    assert config.table.timezone is TimelineZone.UTC
     assert config.combines_batch
-    assert not config.allow_duplicates_on_insert
+    assert not config.batch.allow_duplicates_on_insert
     assert config.evolution.missing is MissingColumns.NULL
     assert config.sizing.max_file_size == 1000
     assert config.parquet.codec is ParquetCodec.NONE
@@ -77,7 +77,7 @@ def test_every_option_reaches_its_field() -> None:
 
 def test_the_key_generator_class_goes_before_its_type() -> None:
     options = {f"{W}keygenerator.class": "org.x.Mine", f"{W}keygenerator.type": "SIMPLE"}
-    assert WriteConfig.from_options(options).key_generator == "org.x.Mine"
+    assert WriteConfig.from_options(options).table.key_generator == "org.x.Mine"
 
 
 def test_options_with_the_prefix_go_into_the_commit_under_their_whole_key() -> None:

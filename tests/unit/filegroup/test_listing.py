@@ -32,7 +32,7 @@ def test_a_partition_is_a_folder_with_the_metadata_file(tmp_path) -> None:
 def test_a_table_without_partitions_is_one_itself(tmp_path) -> None:
     listing = table(tmp_path, ".hoodie_partition_metadata", FILE, f"sub/{FILE}")
     assert listing.partitions() == ("",)
-    assert [file.path for file in listing.all_files()] == [FILE]
+    assert [file.path for file in listing.files().base_files] == [FILE]
 
 
 def test_only_base_files_are_files_of_a_partition(tmp_path) -> None:
@@ -45,22 +45,22 @@ def test_only_base_files_are_files_of_a_partition(tmp_path) -> None:
         "p/notes.parquet",
         f"p/{FILE.replace('parquet', 'hfile')}",
     )
-    (file,), _ = listing.base_and_log_files(["p"])
+    (file,) = listing.files(["p"]).base_files
     assert (file.path, file.partition, file.size_bytes) == (f"p/{FILE}", "p", 5)
-    assert listing.all_files() == (file,)
+    assert listing.files().base_files == (file,)
 
 
 def test_orc_files_are_base_files(tmp_path) -> None:
     name = FILE.replace("parquet", "orc")
     listing = table(tmp_path, "p/.hoodie_partition_metadata", f"p/{name}", f"p/.{name}.crc")
-    (file,), _ = listing.base_and_log_files(["p"])
+    (file,) = listing.files(["p"]).base_files
     assert file.path == f"p/{name}"
 
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:
     listing = table(tmp_path)
     assert listing.partitions() == ()
-    assert listing.base_and_log_files(["gone"])[0] == ()
+    assert listing.files(["gone"]).base_files == ()
 
 
 def test_values_with_a_slash_make_folders_below_folders() -> None:
@@ -79,17 +79,19 @@ def test_log_files_are_found_beside_base_files_in_one_listing(tmp_path) -> None:
         "q/.hoodie_partition_metadata",
         "q/.b-0_1.log.1_0-1-2",
     )
-    files, logs = listing.base_and_log_files()
-    assert [file.path for file in files] == [f"p/{FILE}"]
+    found = listing.files()
+    logs = found.log_files
+    assert [file.path for file in found.base_files] == [f"p/{FILE}"]
+    assert [file.path for file in found.cdc_files] == ["p/.a-0_1.log.1_0-1-2.cdc"]
     assert [(log.path, log.partition, log.name.file_id, log.size_bytes) for log in logs] == [
         ("p/.a-0_1.log.1_0-1-2", "p", "a-0", 5),
         ("q/.b-0_1.log.1_0-1-2", "q", "b-0", 5),
     ]
-    assert listing.base_and_log_files(["q"])[0] == ()
-    assert len(listing.base_and_log_files(["q"])[1]) == 1
+    assert listing.files(["q"]).base_files == ()
+    assert len(listing.files(["q"]).log_files) == 1
 
 
 def test_log_files_of_a_table_without_partitions_lie_in_its_folder(tmp_path) -> None:
     listing = table(tmp_path, ".hoodie_partition_metadata", ".a-0_1.log.1_0-1-2")
-    (log,) = listing.base_and_log_files()[1]
+    (log,) = listing.files().log_files
     assert (log.path, log.partition) == (".a-0_1.log.1_0-1-2", "")

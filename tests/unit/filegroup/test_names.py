@@ -74,14 +74,3 @@ def test_a_log_files_name_is_made_of_its_parts(name: str) -> None:
 )
 def test_other_files_are_no_log_files(name: str) -> None:
     assert parse_log_file_name(name) is None
-
-
-def test_log_files_are_read_by_base_instant_then_version_then_token() -> None:
-    names = [
-        f".a_{instant}.log.{version}_{token}"
-        for instant in ("1", "2")
-        for version in (1, 2, 10)
-        for token in ("0-1-2", "1-0-1")
-    ]
-    parsed = [found for name in reversed(names) if (found := parse_log_file_name(name))]
-    assert [str(each) for each in sorted(parsed, key=lambda each: each.order)] == names

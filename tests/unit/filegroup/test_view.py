@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pyhudi.filegroup.slices import BaseFile, LogFile
+from pyhudi.filegroup.order import ByRequest
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId, LogFile
 from pyhudi.filegroup.view import append_targets, file_groups, latest_base_files, latest_slices
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+
+ORDER = ByRequest()
 
 
 def file(file_id: str, instant: str, partition: str = "p", token: str = "0-1-2") -> BaseFile:
@@ -22,7 +25,8 @@ def commits(*times: str, pending: str = "") -> Timeline:
 
 def latest(files, timeline, **options) -> list[str]:
     options = {"replaced": {}, **options}
-    found = latest_base_files(files, timeline, **options)
+    groups = file_groups(files, (), timeline, ORDER)
+    found = latest_base_files(groups, ORDER, **options)
     return [f"{each.partition}/{each.file_id}@{each.instant}" for each in found]
 
 
@@ -57,7 +61,7 @@ def test_a_replaced_group_is_hidden_from_its_replacement_on() -> None:
 
 
 def test_a_group_has_its_slices_newest_first() -> None:
-    (group,) = file_groups([file("a", "1"), file("a", "2")], commits("1", "2"))
+    (group,) = file_groups([file("a", "1"), file("a", "2")], (), commits("1", "2"), ORDER)
     assert (group.partition, group.file_id) == ("p", "a")
     assert [part.base_instant for part in group.slices] == ["2", "1"]
 
@@ -80,10 +84,11 @@ def compacting(*times: str, done: str) -> Timeline:
 def slices(files, logs, timeline, **options) -> list[str]:
     """Slices as ``group@base instant`` with the instants and versions of their logs."""
     options = {"replaced": {}, **options}
+    groups = file_groups(files, logs, timeline, ORDER)
     return [
         f"{each.file_id}@{each.base_file.instant if each.base_file else '-'}"
         + "".join(f"+{log.name.base_instant}.{log.name.version}" for log in each.log_files)
-        for each in latest_slices(files, logs, timeline, **options)
+        for each in latest_slices(groups, timeline, ORDER, **options)
     ]
 
 
@@ -128,12 +133,17 @@ def test_a_replaced_group_is_hidden_with_its_log_files() -> None:
     assert slices([], logs, commits("1", "3"), replaced=replaced, as_of="2") == ["a@-+1.1"]
 
 
+def targets(files, logs, timeline, compacting) -> dict[GroupId, AppendTarget]:
+    groups = file_groups(files, logs, timeline, ORDER)
+    return append_targets(groups, ORDER, compacting=compacting)
+
+
 def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:
     files, logs = (
         [file("a", "1"), file("a", "3"), file("b", "1")],
         [log("a", "1", 7), log("b", "1")],
     )
-    found = append_targets(files, logs, commits("1", "3"), compacting={})
+    found = targets(files, logs, commits("1", "3"), {})
     a, b = found["p", "a"], found["p", "b"]
     assert (a.base_instant, a.next_version, a.base_file) == ("3", 1, "a_0-1-2_3.parquet")
     assert (b.base_instant, b.next_version) == ("1", 2)
@@ -144,8 +154,8 @@ def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:
 def test_under_a_planned_compaction_writes_begin_its_slice() -> None:
     files, logs = [file("a", "1")], [log("a", "1", 7)]
     timeline, planned = compacting("4", done="1"), {("p", "a"): "4"}
-    place = append_targets(files, logs, timeline, compacting=planned)["p", "a"]
+    place = targets(files, logs, timeline, planned)["p", "a"]
     assert (place.base_instant, place.next_version, place.base_file) == ("4", 1, "")
     assert place.log_files == ()
-    place = append_targets(files, [*logs, log("a", "4", 2)], timeline, compacting=planned)["p", "a"]
+    place = targets(files, [*logs, log("a", "4", 2)], timeline, planned)["p", "a"]
     assert (place.base_instant, place.next_version) == ("4", 3)

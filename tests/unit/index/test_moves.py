@@ -76,7 +76,7 @@ def lines(table: pa.Table) -> list[Line]:
 def test_a_newer_record_leaves_and_an_older_one_stays(storage, file) -> None:
     batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 1, "x", None))
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
-    assert found.leaving.to_pylist() == ["k0"]
+    assert found.moved_keys.to_pylist() == ["k0"]
     assert lines(found.inserts) == [("k0", "new", 9, "x", None)]
     assert found.inserts.column(PARTITION_PATH).to_pylist() == ["new"]
     assert found.updates.num_rows == 0
@@ -86,7 +86,7 @@ def test_rows_of_the_files_own_partition_are_updates_as_ever(storage, file) -> N
     batch = incoming(("k2", "old", 1, "x", None), ("k0", "new", 9, "x", None))
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert lines(found.updates) == [("k2", "old", 1, "x", None)]
-    assert found.leaving.to_pylist() == ["k0"]
+    assert found.moved_keys.to_pylist() == ["k0"]
 
 
 def test_of_a_key_in_several_partitions_the_newest_row_counts(storage, file) -> None:
@@ -98,14 +98,14 @@ def test_of_a_key_in_several_partitions_the_newest_row_counts(storage, file) -> 
     )
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert lines(found.updates) == [("k0", "old", 8, "y", None)]
-    assert found.leaving.to_pylist() == ["k1"]
+    assert found.moved_keys.to_pylist() == ["k1"]
     assert lines(found.inserts) == [("k1", "new", 8, "y", None)]
 
 
 def test_without_an_ordering_every_record_moves_and_no_file_is_read(storage, file) -> None:
     storage.files.clear()
     found = relocate_stored(moving(storage, COMMIT_TIME), file, incoming(("k0", "n", 1, "x", None)))
-    assert found.leaving.to_pylist() == ["k0"]
+    assert found.moved_keys.to_pylist() == ["k0"]
     assert lines(found.inserts) == [("k0", "n", 1, "x", None)]
 
 
@@ -115,7 +115,7 @@ def test_a_merged_row_takes_what_it_lacks_along(storage, file) -> None:
     assert lines(found.inserts) == [("k0", "new", 9, "x", "b0")]
     # The stored row is the newer one: its partition is that of the merged row, which replaces it.
     assert lines(found.updates) == [("k1", "old", 5, "stored", "b1")]
-    assert sorted(found.leaving.to_pylist()) == ["k0", "k1"]
+    assert sorted(found.moved_keys.to_pylist()) == ["k0", "k1"]
 
 
 def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage, file) -> None:
@@ -132,7 +132,7 @@ def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage, file) -> No
         batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 9, "x", None))
         found = relocate_stored(job, twice, batch)
         assert lines(found.inserts)[0] == ("k0", "new", 9, "x", "b0")
-        assert found.leaving.to_pylist().count("k0") == 1
+        assert found.moved_keys.to_pylist().count("k0") == 1
 
 
 def test_a_delete_goes_where_the_record_is(storage, file) -> None:
@@ -140,7 +140,7 @@ def test_a_delete_goes_where_the_record_is(storage, file) -> None:
         "_hoodie_is_deleted", pa.array([True])
     )
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
-    assert (found.updates.num_rows, found.inserts.num_rows, len(found.leaving)) == (1, 0, 0)
+    assert (found.updates.num_rows, found.inserts.num_rows, len(found.moved_keys)) == (1, 0, 0)
 
 
 def test_of_new_keys_in_several_partitions_one_row_is_left(storage) -> None:

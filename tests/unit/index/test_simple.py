@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyhudi.errors import CorruptTableError
+from pyhudi.errors import CorruptTableError, StorageError
+from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
 from pyhudi.keys import key_positions as key_places
 from pyhudi.write.files.create import create_files
@@ -26,11 +27,17 @@ def piece(piece_id: int, keys: list[str]) -> KeyPiece:
     return KeyPiece(piece_id=piece_id, keys=array, min_key=min(keys), max_key=max(keys))
 
 
-def file_of(storage: MemoryStorage, keys: set[str]) -> str:
+def file_of(storage: MemoryStorage, keys: set[str]) -> BaseFile:
     rows = incoming(dict.fromkeys(sorted(keys), (0, "")))
     job = job_on(storage, "20260102030405678")
     (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=rows)
-    return stat.path or ""
+    return found(stat.path or "")
+
+
+def found(path: str) -> BaseFile:
+    file = BaseFile.of(*path.rsplit("/", 1), 1)
+    assert file is not None
+    return file
 
 
 @pytest.mark.parametrize("many_keys", [0, 1 << 30], ids=["by_hashes", "by_arrow"])
@@ -41,12 +48,12 @@ def file_of(storage: MemoryStorage, keys: set[str]) -> str:
 )
 def test_every_row_of_a_stored_key_is_hit_and_no_other(many_keys, stored, batches):
     storage = MemoryStorage()
-    path = file_of(storage, stored)
+    file = file_of(storage, stored)
     pieces = [piece(7 * number, keys) for number, keys in enumerate(batches)]
     with patch.object(key_places, "MANY_KEYS", many_keys):
         found = {
             hit.piece_id: hit.positions.tolist()
-            for hit in find_keys(storage, path, Sought(pieces), KeyLookup())
+            for hit in find_keys(storage, file, Sought(pieces), KeyLookup())
         }
     expected = {
         7 * number: [at for at, key in enumerate(keys) if key in stored]
@@ -58,10 +65,10 @@ def test_every_row_of_a_stored_key_is_hit_and_no_other(many_keys, stored, batche
 @pytest.mark.parametrize("many_keys", [0, 1 << 30], ids=["by_hashes", "by_arrow"])
 def test_a_key_that_comes_very_often_is_hit_each_time(many_keys):
     storage = MemoryStorage()
-    path = file_of(storage, {"a", "b"})
+    file = file_of(storage, {"a", "b"})
     keys = ["a"] * 1000 + ["c"] * 1000 + ["b"]
     with patch.object(key_places, "MANY_KEYS", many_keys):
-        (hit,) = find_keys(storage, path, Sought([piece(0, keys)]), KeyLookup())
+        (hit,) = find_keys(storage, file, Sought([piece(0, keys)]), KeyLookup())
     assert hit.positions.tolist() == [*range(1000), 2000]
 
 
@@ -70,14 +77,14 @@ def test_pieces_are_looked_for_in_file_after_file(many_keys):
     """Of the second file, and of the third, other pieces can be stored than of the one before."""
     stored = [{"a", "f"}, {"k", "p"}, {"a", "z"}, {"b", "y"}]
     storages = [MemoryStorage() for _ in stored]
-    paths = [file_of(each, keys) for each, keys in zip(storages, stored, strict=True)]
+    files = [file_of(each, keys) for each, keys in zip(storages, stored, strict=True)]
     sought = Sought([piece(0, ["f", "a"]), piece(1, ["p", "b"]), piece(2, ["z", "y", "k"])])
     with patch.object(key_places, "MANY_KEYS", many_keys):
         found = [
             [(hit.piece_id, hit.positions.tolist()) for hit in hits]
             for hits in (
-                find_keys(storage, path, sought, KeyLookup())
-                for storage, path in zip(storages, paths, strict=True)
+                find_keys(storage, file, sought, KeyLookup())
+                for storage, file in zip(storages, files, strict=True)
             )
         ]
     assert found == [
@@ -92,37 +99,39 @@ def test_pieces_are_looked_for_in_file_after_file(many_keys):
 def test_no_range_rules_a_file_out_where_orders_differ(sought):
     """In UTF-16, by which files state their range, U+1F600 is below U+FFFF."""
     storage = MemoryStorage()
-    path = file_of(storage, {"\uffff", "\U0001f600"})
-    (hit,) = find_keys(storage, path, Sought([piece(0, [sought])]), KeyLookup())
+    file = file_of(storage, {"\uffff", "\U0001f600"})
+    (hit,) = find_keys(storage, file, Sought([piece(0, [sought])]), KeyLookup())
     assert hit.positions.tolist() == [0]
 
 
 def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
     """Of such a file not even the key column is read: here it cannot be."""
     storage = MemoryStorage()
-    path = file_of(storage, {f"m{number}" for number in range(50)})
-    whole = storage.files[path]
+    file = file_of(storage, {f"m{number}" for number in range(50)})
+    whole = storage.files[file.path]
     footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
-    storage.put(path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:])
+    storage.put(
+        file.path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:]
+    )
     assert (
-        list(find_keys(storage, path, Sought([piece(0, ["a", "b"]), piece(1, ["x"])]), KeyLookup()))
+        list(find_keys(storage, file, Sought([piece(0, ["a", "b"]), piece(1, ["x"])]), KeyLookup()))
         == []
     )
-    with pytest.raises(OSError, match="page header"):
-        list(find_keys(storage, path, Sought([piece(0, ["m1"])]), KeyLookup()))
+    with pytest.raises(StorageError, match="page header"):
+        list(find_keys(storage, file, Sought([piece(0, ["m1"])]), KeyLookup()))
 
 
 def test_keys_of_hudis_files_are_found():
     (path, *_) = sorted(golden_table("v6_cow_basic").rglob("*.parquet"))
     keys = pq.read_table(path, columns=["_hoodie_record_key"]).column(0).to_pylist()
-    storage = MemoryStorage({"f.parquet": path.read_bytes()})
-    (hit,) = find_keys(
-        storage, "f.parquet", Sought([piece(1, ["nothing", *keys, "zzz", keys[0]])]), KeyLookup()
-    )
+    storage = MemoryStorage({f"p/{path.name}": path.read_bytes()})
+    sought = Sought([piece(1, ["nothing", *keys, "zzz", keys[0]])])
+    (hit,) = find_keys(storage, found(f"p/{path.name}"), sought, KeyLookup())
     assert hit.positions.tolist() == [*range(1, len(keys) + 1), len(keys) + 2]
 
 
 def test_a_file_that_cannot_be_read_is_named():
-    storage = MemoryStorage({"p/f.parquet": b"no parquet file"})
-    with pytest.raises(CorruptTableError, match=r"p/f\.parquet"):
-        list(find_keys(storage, "p/f.parquet", Sought([piece(0, ["a"])]), KeyLookup()))
+    file = found("p/f-0_0-0-0_20260102030405678.parquet")
+    storage = MemoryStorage({file.path: b"no parquet file"})
+    with pytest.raises(CorruptTableError, match=r"p/f-0_0-0-0_20260102030405678\.parquet"):
+        list(find_keys(storage, file, Sought([piece(0, ["a"])]), KeyLookup()))

@@ -58,6 +58,12 @@ def generator(kind: str, keys: str, partitions: str = "", **options: Any) -> Key
     )
 
 
+def keys_and_paths(
+    made_by: KeyGenerator, rows: pa.RecordBatch | pa.Table
+) -> tuple[pa.StringArray, pa.StringArray]:
+    return made_by.record_keys(rows), made_by.partition_paths(rows)
+
+
 GOLDEN = {
     "v6_cow_basic": generator(SIMPLE, "id", "part"),
     "v6_cow_hive": generator(SIMPLE, "id", "part", hive_style=True),
@@ -78,7 +84,7 @@ GOLDEN = {
         timestamps=days("yyyy-MM"),
         partition_kinds=(PartitionKind.SIMPLE, PartitionKind.TIMESTAMP),
     ),
-    "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", row_writer_text=True),
+    "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", consistent_logical_timestamp=True),
 }
 
 
@@ -92,7 +98,7 @@ def base_files(table: Path) -> list[Path]:
 def test_keys_and_paths_are_those_hudi_wrote_beside_the_rows(name: str) -> None:
     for file in base_files(golden_table(name)):
         rows = pq.ParquetFile(file).read(use_threads=False)
-        keys, paths = GOLDEN[name].apply(rows)
+        keys, paths = keys_and_paths(GOLDEN[name], rows)
         assert keys.to_pylist() == rows[META[0]].to_pylist()
         assert paths.to_pylist() == rows[META[1]].to_pylist()
 
@@ -178,62 +184,61 @@ def test_every_type_reads_as_hudi_0_15_0_and_1_1_1_were_seen_to_write_it() -> No
 @pytest.mark.parametrize(("prefix", "first"), [(True, "id:1"), (False, "1")])
 def test_a_complex_key_of_one_field_is_named_only_when_asked(prefix: bool, first: str) -> None:
     made_by = generator(COMPLEX, "id", "name", single_field_complex_prefix=prefix)
-    assert made_by.apply(BATCH)[0].to_pylist()[0] == first
+    assert made_by.record_keys(BATCH).to_pylist()[0] == first
 
 
 def test_the_prefix_option_touches_no_other_generator() -> None:
     made_by = generator(SIMPLE, "id", "name", single_field_complex_prefix=True)
-    assert made_by.apply(BATCH)[0].to_pylist() == ["1", "2"]
+    assert made_by.record_keys(BATCH).to_pylist() == ["1", "2"]
     made_by = generator(NON_PARTITION, "id", single_field_complex_prefix=True)
-    assert made_by.apply(BATCH)[0].to_pylist() == ["1", "2"]
+    assert made_by.record_keys(BATCH).to_pylist() == ["1", "2"]
 
 
-def test_timestamps_are_longs_in_upserts_and_text_in_row_writes() -> None:
+def test_timestamps_are_longs_unless_they_are_asked_to_be_text_everywhere() -> None:
     default = "__HIVE_DEFAULT_PARTITION__"
     upserts = generator(SIMPLE, "id", "at")
-    assert upserts.apply(BATCH)[1].to_pylist() == ["1577836800000000", default]
-    for option in ("row_writer_text", "consistent_logical_timestamp"):
-        options = {option: True, "timezone": "Asia/Tokyo"}
-        made_by = generator(SIMPLE, "id", "at", **options)
-        assert made_by.apply(BATCH)[1].to_pylist() == ["2020-01-01 09:00:00.0", default]
+    assert upserts.partition_paths(BATCH).to_pylist() == ["1577836800000000", default]
+    options = {"consistent_logical_timestamp": True, "timezone": "Asia/Tokyo"}
+    text = generator(SIMPLE, "id", "at", **options)
+    assert text.partition_paths(BATCH).to_pylist() == ["2020-01-01 09:00:00.0", default]
 
 
 def test_nested_fields_keep_their_dotted_name() -> None:
     made_by = generator(COMPLEX, "id,who.in.x", "who.name", hive_style=True)
-    keys, paths = made_by.apply(BATCH)
+    keys, paths = keys_and_paths(made_by, BATCH)
     assert keys.to_pylist() == ["id:1,who.in.x:1", "id:2,who.in.x:__null__"]
     assert paths.to_pylist() == ["who.name=a", "who.name=__HIVE_DEFAULT_PARTITION__"]
 
 
 def test_tables_and_sliced_batches_give_the_same_keys_as_batches() -> None:
     made_by = generator(COMPLEX, "id,at", "name")
-    whole = made_by.apply(BATCH)
+    whole = made_by.record_keys(BATCH)
     table = pa.Table.from_batches([BATCH.slice(0, 1), BATCH.slice(1)])
-    assert made_by.apply(table)[0].equals(whole[0])
-    assert made_by.apply(BATCH.slice(1))[0].equals(whole[0].slice(1))
+    assert made_by.record_keys(table).equals(whole)
+    assert made_by.record_keys(BATCH.slice(1)).equals(whole.slice(1))
 
 
 def test_an_empty_batch_has_no_keys_and_no_paths() -> None:
-    keys, paths = generator(COMPLEX, "id,at", "name").apply(BATCH.slice(0, 0))
+    keys, paths = keys_and_paths(generator(COMPLEX, "id,at", "name"), BATCH.slice(0, 0))
     assert (keys.to_pylist(), paths.to_pylist()) == ([], [])
 
 
 @pytest.mark.parametrize("name", ["nope", "who.nope", "id.x"])
 def test_a_missing_column_is_named_with_those_there_are(name: str) -> None:
     with pytest.raises(RequestError, match=rf"record key field '{name}'.*id, at, who, name"):
-        generator(NON_PARTITION, name).apply(BATCH)
+        keys_and_paths(generator(NON_PARTITION, name), BATCH)
     with pytest.raises(RequestError, match=rf"partition path field '{name}'"):
-        generator(SIMPLE, "id", name).apply(BATCH)
+        keys_and_paths(generator(SIMPLE, "id", name), BATCH)
 
 
 def test_a_column_of_an_unsuitable_type_is_named() -> None:
     with pytest.raises(UnsupportedError, match="record key field 'who'"):
-        generator(NON_PARTITION, "who").apply(BATCH)
+        keys_and_paths(generator(NON_PARTITION, "who"), BATCH)
 
 
 def test_rows_without_key_are_refused() -> None:
     with pytest.raises(RecordKeyError, match="name is null or empty, first in row 1"):
-        generator(SIMPLE, "name", "id").apply(BATCH)
+        keys_and_paths(generator(SIMPLE, "name", "id"), BATCH)
 
 
 def test_another_key_generator_is_refused_at_once() -> None:
@@ -254,26 +259,28 @@ def test_classes_for_avro_records_make_the_same_keys_and_paths(kind: str) -> Non
         "timestamps": MONTHS,
         "partition_kinds": (PartitionKind.TIMESTAMP,) if has_kinds else (),
     }
-    made, wanted = (generator(name, "id", "at", **options).apply(BATCH) for name in (kind, plain))
+    made, wanted = (
+        keys_and_paths(generator(name, "id", "at", **options), BATCH) for name in (kind, plain)
+    )
     assert made == wanted
 
 
 def test_a_time_goes_into_the_path_and_not_into_the_key() -> None:
     made_by = generator(TIMESTAMP, "at", "at", timestamps=MONTHS, hive_style=True)
-    keys, paths = made_by.apply(BATCH.slice(0, 1))
+    keys, paths = keys_and_paths(made_by, BATCH.slice(0, 1))
     assert (keys.to_pylist(), paths.to_pylist()) == (["1577836800000000"], ["at=2020-01"])
 
 
 def test_a_custom_path_mixes_values_and_times() -> None:
     kinds = (PartitionKind.SIMPLE, PartitionKind.TIMESTAMP)
     made_by = generator(CUSTOM, "id", "name,at", timestamps=MONTHS, partition_kinds=kinds)
-    keys, paths = made_by.apply(BATCH)
+    keys, paths = keys_and_paths(made_by, BATCH)
     assert keys.to_pylist() == ["1", "2"]
     assert paths.to_pylist() == ["n1/2020-01", "__HIVE_DEFAULT_PARTITION__/1970-01"]
 
 
 def test_a_custom_generator_without_partition_fields_has_one_partition() -> None:
-    keys, paths = generator(CUSTOM, "id,name").apply(BATCH)
+    keys, paths = keys_and_paths(generator(CUSTOM, "id,name"), BATCH)
     assert keys.to_pylist() == ["id:1,name:n1", "id:2,name:__empty__"]
     assert paths.to_pylist() == ["", ""]
 
@@ -289,7 +296,7 @@ def test_a_generator_that_goes_by_time_must_be_told_how() -> None:
 
 
 def test_global_deletes_name_their_only_field_and_have_no_partition() -> None:
-    keys, paths = generator(GLOBAL_DELETE, "id", "name").apply(BATCH)
+    keys, paths = keys_and_paths(generator(GLOBAL_DELETE, "id", "name"), BATCH)
     assert (keys.to_pylist(), paths.to_pylist()) == (["id:1", "id:2"], ["", ""])
 
 

@@ -12,7 +12,6 @@ import pyhudi
 from pyhudi.errors import ConflictError, OptionError, RequestError, TableNotFoundError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.schema.codec import read_container
-from pyhudi.transaction.clustering import pending_clustering_groups
 from tests.support.golden import golden_copy
 from tests.support.orders import OPTIONS, commit_of, many, orders, rows_of, tuples, write
 
@@ -153,7 +152,7 @@ def test_what_cannot_be_deleted_is_refused(table: Path, tmp_path: Path) -> None:
 def test_file_groups_under_a_pending_clustering_are_not_replaced(tmp_path: Path) -> None:
     path = golden_copy("v6_cow_pending_clustering", tmp_path)
     table = pyhudi.open_table(str(path))
-    claimed = pending_clustering_groups(table.storage, table.config.version, table.timeline)
+    claimed = table.clustered_groups()
     before = pyhudi.read_table(str(path))
     for partition in sorted({where for where, _ in claimed}):
         with pytest.raises(ConflictError, match="pending clustering"):

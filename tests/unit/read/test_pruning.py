@@ -6,7 +6,6 @@ import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from pyhudi.config.table import TableConfig
@@ -14,7 +13,6 @@ from pyhudi.errors import RequestError
 from pyhudi.read.pruning import (
     can_match,
     filter_columns,
-    matching_row_groups,
     partition_filter,
     path_values,
 )
@@ -150,38 +148,3 @@ def test_what_is_known_of_commit_times_rules_out_older_files() -> None:
     wanted = pc.field("_hoodie_commit_time") > "20260102000000000"
     assert not can_match(wanted, SCHEMA, known)
     assert can_match(wanted | (QTY > 0), SCHEMA, known)
-
-
-def file_of(table: pa.Table) -> pa.NativeFile:
-    """A Parquet file of ten rows a row group."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, row_group_size=10)
-    return pa.BufferReader(sink.getvalue())
-
-
-@pytest.mark.parametrize(
-    ("filters", "groups"),
-    [
-        pytest.param(QTY >= 25, [2], id="range"),
-        pytest.param(QTY.isin([3, 14]), [0, 1], id="one_of"),
-        pytest.param(QTY > 2**40, [], id="none"),
-        pytest.param(PART == "x", [0, 1, 2], id="column_the_file_has_not"),
-    ],
-)
-def test_row_groups_are_ruled_out_by_their_statistics(
-    filters: pc.Expression, groups: list[int]
-) -> None:
-    older = pa.table({"qty": pa.array(range(30), pa.int32())})
-    columns = filter_columns(filters, SCHEMA)
-    assert matching_row_groups(file_of(older), filters, columns, SCHEMA) == groups
-
-
-def test_statistics_of_another_type_rule_nothing_out() -> None:
-    older = pa.table({"part": pa.array(range(30), pa.int32())})
-    assert matching_row_groups(file_of(older), PART == "5", ("part",), SCHEMA) is None
-
-
-def test_statistics_of_floats_say_nothing_about_the_doubles_they_are_read_as() -> None:
-    schema = pa.schema([("x", pa.float64())])
-    older = pa.table({"x": pa.array([1.1] * 10, pa.float32())})
-    assert matching_row_groups(file_of(older), pc.field("x") == 1.1, ("x",), schema) is None

@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 
 import pyhudi
-from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
-from pyhudi.config.versions import TableVersion
-from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import ConflictError, InvariantError
-from pyhudi.services.rollback import plan_rollback, recover, roll_back
+from pyhudi.schema.codec import read_container
+from pyhudi.services.recovery import recover
+from pyhudi.services.rollback import plan_rollback, roll_back
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
-from pyhudi.timeline import active
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkerType, delete_markers, leave_marker
-from pyhudi.transaction.transaction import Transaction, Writer
 from tests.support.faulty import Fault, Faults, FaultyStorage, bury
 from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.memory import MemoryStorage
@@ -36,6 +35,7 @@ from tests.support.plain_write import (
     write_rows,
     writer_on,
 )
+from tests.support.timelines import active_of, table_of, writer_for
 from tests.support.tree import data_files
 
 OLD: Rows = {("x", "a"): (1, "old")}
@@ -46,31 +46,29 @@ DEAD = "20261121105246167"
 def test_the_plan_names_the_files_of_the_markers():
     storage = new_table()
     upsert(storage, OLD, clock_at())
-    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-        written = {stat.path for stat in write_rows(storage, BATCH, transaction.instant)}
-        pending = Instant(time=transaction.instant, action=Action.COMMIT, state=State.INFLIGHT)
-        by_markers = plan_rollback(storage, pending)
+    with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
+        written = {stat.path for stat in write_rows(storage, BATCH, run.instant)}
+        pending = Instant(time=run.instant, action=Action.COMMIT, state=State.INFLIGHT)
+        by_markers = plan_rollback(table_of(storage, CONFIG), pending)
         storage.delete_dir(".hoodie/.temp")
-        by_listing = plan_rollback(storage, pending)
+        by_listing = plan_rollback(table_of(storage, CONFIG), pending)
     assert by_markers == by_listing
     planned = {file for request in by_markers.requests for file in request.files_to_delete}
     assert planned == {storage.absolute(path or "") for path in written}
     assert [request.partition for request in by_markers.requests] == ["x", "z"]
-    assert by_markers.instant.time == transaction.instant
+    assert by_markers.instant.time == run.instant
 
 
 def test_the_rollback_tells_what_it_deleted():
     storage = new_table()
-    with Transaction(writer_on(storage, clock_at()), Action.COMMIT) as transaction:
-        paths = [stat.path for stat in write_rows(storage, BATCH, transaction.instant)]
-    (done,) = active.load(storage, TableVersion.SIX)
+    with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
+        paths = [stat.path for stat in write_rows(storage, BATCH, run.instant)]
+    (done,) = active_of(storage).load()
     assert (done.action, done.state) == (Action.ROLLBACK, State.COMPLETED)
-    told = RollbackMetadata.from_bytes(active.read_state(storage, TableVersion.SIX, done))
-    assert told.files_deleted == len(paths)
-    assert [instant.time for instant in told.instants] == [transaction.instant]
-    requested = Instant(time=done.time, action=Action.ROLLBACK, state=State.REQUESTED)
-    plan = RollbackPlan.from_bytes(active.read_state(storage, TableVersion.SIX, requested))
-    assert plan.instant.time == transaction.instant
+    (told,) = read_container(storage.read(f".hoodie/{done.time}.rollback"))
+    assert told["totalFilesDeleted"] == len(paths)
+    assert told["commitsRollback"] == [run.instant]
+    assert active_of(storage).read_rollback_plan(done).instant.time == run.instant
     assert leftovers(storage) == []
 
 
@@ -79,19 +77,19 @@ def test_a_completed_write_is_not_rolled_back():
     instant = upsert(storage, OLD, clock_at())
     before = dict(storage.files)
     with pytest.raises(InvariantError, match=instant):
-        roll_back(storage, CONFIG, clock_at(), instant)
-    roll_back(storage, CONFIG, clock_at(), "20200101000000000")
+        roll_back(table_of(storage, CONFIG), clock_at(), instant)
+    roll_back(table_of(storage, CONFIG), clock_at(), "20200101000000000")
     assert storage.files == before
 
 
 def test_recovery_waits_for_a_writer_that_lives():
     storage, clock = new_table(), clock_at()
-    with Transaction(writer_on(storage, clock), Action.COMMIT) as transaction:
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
         before = dict(storage.files)
-        with pytest.raises(ConflictError, match=transaction.instant):
+        with pytest.raises(ConflictError, match=run.instant):
             recover(writer_on(storage, clock))
         assert storage.files == before
-        transaction.withdraw()
+        run.withdraw()
 
 
 def test_recovery_undoes_several_dead_writes():
@@ -99,7 +97,7 @@ def test_recovery_undoes_several_dead_writes():
     upsert(storage, OLD, clock)
     instants = []
     for _ in range(3):
-        dead = Transaction(writer_on(storage, clock), Action.COMMIT)
+        dead = InstantRun(writer_on(storage, clock), Action.COMMIT)
         dead.__enter__()
         dead._heartbeat._ended.set()
         write_rows(storage, BATCH, dead.instant)
@@ -122,14 +120,7 @@ def test_a_heartbeat_of_a_dead_writer_that_requested_nothing_is_forgotten():
 
 
 def writer_of(storage: Storage) -> Writer:
-    config, clock = open_table(storage.uri).config, SystemClock()
-    return Writer(
-        storage=storage,
-        config=config,
-        clock=clock,
-        heartbeat=HeartbeatConfig(),
-        undo=partial(roll_back, storage, config, clock),
-    )
+    return writer_for(storage, open_table(storage.uri).config, SystemClock())
 
 
 @pytest.mark.parametrize("by", ["markers", "listing"])
@@ -157,7 +148,7 @@ def test_a_pending_clustering_of_hudi_is_left_alone(tmp_path: Path):
 def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
     storage = new_table()
     upsert(storage, OLD, clock_at())
-    dead = Transaction(writer_on(storage, clock_at()), Action.COMMIT)
+    dead = InstantRun(writer_on(storage, clock_at()), Action.COMMIT)
     dead.__enter__()
     dead._heartbeat._ended.set()
     write_rows(storage, BATCH, dead.instant)
@@ -165,18 +156,16 @@ def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
     for at in range(1, 60):
         copied = storage.copy()
         dying = FaultyStorage(copied, Faults(Fault.DEATH, at))
-        outcome(partial(roll_back, dying, CONFIG, clock_at(), dead.instant))
+        outcome(partial(roll_back, table_of(dying, CONFIG), clock_at(), dead.instant))
         rollbacks = [
             instant
-            for instant in active.load(copied, TableVersion.SIX).pending()
+            for instant in active_of(copied).load().pending()
             if instant.action is Action.ROLLBACK
         ]
         recover(writer_on(copied, clock_at()))
         for pending in rollbacks:
             (done,) = [
-                instant
-                for instant in active.load(copied, TableVersion.SIX)
-                if instant.action is Action.ROLLBACK
+                instant for instant in active_of(copied).load() if instant.action is Action.ROLLBACK
             ]
             assert (done.time, done.state) == (pending.time, State.COMPLETED)
         assert leftovers(copied) == []
@@ -184,7 +173,7 @@ def test_a_rollback_that_another_writer_began_is_finished_from_its_plan():
 
 def dead_append(storage: MemoryStorage, rows: Rows) -> str:
     """A write that died after it had put a block behind those of another, as on HDFS."""
-    dead = Transaction(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
+    dead = InstantRun(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
     dead.__enter__()
     dead._heartbeat._ended.set()
     (stat,) = write_rows(storage, rows, dead.instant)
@@ -218,19 +207,19 @@ def test_blocks_in_a_log_file_of_others_are_taken_back_by_a_block(by: str):
     # The timeline may forget the failed write; the block does not.
     for state in (State.REQUESTED, State.INFLIGHT, State.COMPLETED):
         done = Instant(time=rollback_of(storage), action=Action.ROLLBACK, state=state)
-        active.remove(storage, TableVersion.SIX, done)
+        active_of(storage).remove(done)
     assert read_rows(storage) == {("x", "a"): (2, "kept"), ("y", "b"): (1, "next")}
 
 
 def rollback_of(storage: MemoryStorage) -> str:
-    timeline = active.load(storage, TableVersion.SIX)
+    timeline = active_of(storage).load()
     return next((found.time for found in timeline if found.action is Action.ROLLBACK), "0")
 
 
 def test_the_log_files_of_a_write_that_died_are_deleted():
     storage = new_table(MERGE_ON_READ)
     upsert(storage, OLD, clock_at())
-    dead = Transaction(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
+    dead = InstantRun(writer_on(storage, clock_at()), Action.DELTA_COMMIT)
     dead.__enter__()
     dead._heartbeat._ended.set()
     write_rows(storage, BATCH, dead.instant)

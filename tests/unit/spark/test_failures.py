@@ -7,7 +7,17 @@ import errno
 import pytest
 from pyspark.errors import AnalysisException, PySparkRuntimeError, PythonException
 
-from pyhudi.errors import HudiError, PlatformError, RecordKeyError, RequestError, SourceError
+from pyhudi.errors import (
+    ConflictError,
+    CorruptTableError,
+    HudiError,
+    InvariantError,
+    PlatformError,
+    RecordKeyError,
+    RequestError,
+    SourceError,
+    StorageError,
+)
 from pyhudi.spark.failures import explain
 
 WORKER = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times
@@ -75,6 +85,17 @@ def test_an_error_becomes_one_a_person_can_act_on(
     assert explained.exit_code == code
     assert words in str(explained)
     assert "\n" not in str(explained)
+
+
+@pytest.mark.parametrize("kind", [ConflictError, CorruptTableError, InvariantError, StorageError])
+def test_an_error_of_a_worker_keeps_its_place_and_whether_a_retry_can_help(
+    kind: type[HudiError],
+) -> None:
+    raised = kind("it failed", where="/table/file")
+    explained = explain(PythonException(f"Traceback\npyhudi.errors.{kind.__name__}: {raised}\n"))
+    assert type(explained) is kind
+    assert explained.retryable is raised.retryable
+    assert str(explained) == "it failed [/table/file]"
 
 
 def test_an_error_of_the_engine_stays_as_it_is() -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
-from pyhudi.config.versions import TableVersion
 from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
-from pyhudi.timeline import active
 from tests.support.memory import MemoryStorage
+from tests.support.timelines import active_of
 
 STAT = WriteStat(file_id="f-0", path="p/f-0_0-1-0_1.parquet", num_inserts=3)
 
@@ -23,8 +22,8 @@ def storage_with(*commits: tuple[str, str, dict[str, str]]) -> MemoryStorage:
 
 
 def find(storage: MemoryStorage, key: str) -> EarlierCommit | None:
-    timeline = active.load(storage, TableVersion.SIX)
-    return find_committed(storage, TableVersion.SIX, timeline, key)
+    timeline = active_of(storage).load()
+    return find_committed(active_of(storage), timeline, key)
 
 
 def test_the_commit_that_carries_the_key_is_found_with_what_it_wrote():

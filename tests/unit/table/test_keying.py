@@ -113,7 +113,7 @@ def test_a_request_completes_what_a_table_of_hudi_records() -> None:
     found = open_table(str(golden_table("v6_cow_timestamp_keygen")))
     made_by = key_generator(found.config, WriteConfig.from_options(MILLIS), found)
     rows = pa.table({"id": ["k"], "moment": pa.array([1_700_000_000_000])})
-    assert made_by.apply(rows)[1].to_pylist() == ["2023/11/14"]
+    assert made_by.partition_paths(rows).to_pylist() == ["2023/11/14"]
     other = {**MILLIS, f"{TIME}output.dateformat": "yyyy"}
     with pytest.raises(TableMismatchError, match="yyyy/MM/dd"):
         key_generator(found.config, WriteConfig.from_options(other), found)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pyhudi.table.pending import (
     find_planned,
-    pending_compactions,
     pending_log_compactions,
     pending_plans,
 )
@@ -17,7 +16,7 @@ from tests.support.plain_log_compaction import before_log_compaction
 
 
 def pending(table: Table) -> dict[tuple[str, str], str]:
-    return dict(pending_compactions(table.storage, table.config.version, table.timeline))
+    return dict(table.pending_compactions())
 
 
 def test_a_pending_compaction_claims_the_file_groups_of_its_plan() -> None:
@@ -35,13 +34,13 @@ def test_a_compaction_that_was_unscheduled_meanwhile_claims_nothing(tmp_path: Pa
     path = golden_copy("v6_mor_pending_compaction", tmp_path)
     table = open_table(path)
     (path / ".hoodie" / "20261121104850556.compaction.requested").unlink()
-    assert list(pending_plans(table.storage, table.config.version, table.timeline)) == []
+    assert list(pending_plans(table.active, table.timeline)) == []
 
 
 def test_a_planned_log_compaction_claims_nothing_but_from_others_of_its_kind() -> None:
     table = load_table(before_log_compaction())
     assert pending(table) == {}
-    where = table.storage, table.config.version, table.timeline
+    where = table.active, table.timeline
     found = pending_log_compactions(*where)
     assert sorted(partition for partition, _ in found) == ["north", "south"]
     assert find_planned(*where, "key", Action.LOG_COMPACTION) is None

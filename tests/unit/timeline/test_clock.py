@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config.table import TimelineZone
-from pyhudi.timeline.clock import (
-    FakeClock,
-    SystemClock,
-    instant_time,
-    new_file_id_prefix,
-    next_instant_time,
-)
+from pyhudi.timeline.clock import SystemClock, instant_time, new_file_id_prefix, next_instant_time
+from tests.support.clocks import FakeClock
 
 MOMENT_MS = 1767323045678  # 2026-01-02 03:04:05.678 UTC
 UTC, LOCAL = TimelineZone.UTC, TimelineZone.LOCAL

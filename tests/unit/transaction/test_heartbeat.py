@@ -8,7 +8,13 @@ import time
 import pytest
 
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.transaction.heartbeat import Heartbeat, forget, is_alive, sign, signed_instants
+from pyhudi.transaction.heartbeat import (
+    Heartbeat,
+    delete_heartbeat,
+    instants_with_heartbeat,
+    is_alive,
+    start_heartbeat,
+)
 from tests.support.faulty import Fault, Faults, FaultyStorage, dead_pid, heartbeat_of
 from tests.support.memory import MemoryStorage
 
@@ -25,18 +31,18 @@ def alive(storage: MemoryStorage, after_ms: int) -> bool:
 def test_a_writer_that_signed_is_alive_until_it_missed_too_often():
     storage = MemoryStorage(now_ms=NOW)
     assert not alive(storage, 0)
-    sign(storage, INSTANT)
-    assert signed_instants(storage) == (INSTANT,)
+    start_heartbeat(storage, INSTANT)
+    assert instants_with_heartbeat(storage) == (INSTANT,)
     assert [alive(storage, after) for after in (0, 2000, 2001)] == [True, True, False]
-    forget(storage, INSTANT)
+    delete_heartbeat(storage, INSTANT)
     assert not alive(storage, 0)
     assert storage.files == {}
 
 
 def test_an_instant_is_signed_by_one_writer():
     storage = MemoryStorage()
-    assert sign(storage, INSTANT)
-    assert not sign(storage, INSTANT)
+    assert start_heartbeat(storage, INSTANT)
+    assert not start_heartbeat(storage, INSTANT)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,7 @@ def test_a_fresh_heartbeat_counts_unless_its_process_is_known_to_be_gone(
 
 def test_a_writer_that_ends_while_it_is_looked_at_is_gone():
     storage = MemoryStorage(now_ms=NOW)
-    sign(storage, INSTANT)
+    start_heartbeat(storage, INSTANT)
 
     class Ending(FaultyStorage):
         def read(self, path: str) -> bytes:
@@ -71,7 +77,7 @@ def test_a_writer_that_ends_while_it_is_looked_at_is_gone():
 
 def test_a_heartbeat_is_renewed_until_it_is_left():
     storage = MemoryStorage()
-    sign(storage, INSTANT)
+    start_heartbeat(storage, INSTANT)
     storage.put(PATH, b"old")
     with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=10)):
         deadline = time.monotonic() + 10

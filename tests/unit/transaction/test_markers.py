@@ -71,7 +71,7 @@ def test_strays_are_deleted_and_files_that_count_are_not(tmp_path: Path):
     storage = open_storage(str(golden_copy("v6_cow_inflight", tmp_path)))
     (instant,) = marked_instants(storage)
     kept, stray = (file.path for file in read_markers(storage, instant))
-    assert delete_strays(storage, instant, {kept}) == (stray,)
+    assert delete_strays(storage, instant, read_markers(storage, instant), {kept}) == (stray,)
     assert storage.exists(kept)
     assert not storage.exists(stray)
     delete_markers(storage, instant)

@@ -28,7 +28,7 @@ def test_options_of_the_format_decide() -> None:
         }
     )
     encoding = file_encoding(config, BaseFileFormat.ORC)
-    assert encoding == OrcWriteOptions(codec="zstd", stripe_bytes=1_000_000)
+    assert encoding == OrcWriteOptions(codec="zstd", row_group_bytes=1_000_000)
     assert full_file_bytes(config, BaseFileFormat.ORC) == 77
     parquet = file_encoding(config, BaseFileFormat.PARQUET)
     assert isinstance(parquet, ParquetWriteOptions)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pyhudi.config.options.keygen import TIMESTAMP, TimestampConfig
 from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import COMPLEX, NON_PARTITION, KeyGenerator
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.storage.schemes import open_storage
 from pyhudi.write.failed import FailedFile, find_failed, keep_saved
-from pyhudi.write.job import TaskIdentity
 
 _SCHEMA = pa.schema([("id", pa.string()), ("sub", pa.int32()), ("n", pa.int32())])
 _KINDS = pa.schema(

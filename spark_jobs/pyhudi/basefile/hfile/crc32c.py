@@ -73,7 +73,7 @@ def _moved(registers: Words, level: int) -> Words:
 
 @lru_cache(maxsize=32)
 def _table(level: int) -> Words:
-    """What each value of each byte of a register comes to when it is moved.
+    """The register that each value of each of its bytes gives when it is moved.
 
     Shapes: a row for each byte, the least first, a column for each value.
     """

@@ -1,6 +1,6 @@
 """The HFile, HBase's sorted file of keys and values, read from its beginning to its end.
 
-Blocks of every kind stand one behind another: data, between them parts of indexes and of bloom
+Blocks of every kind follow one another: data, between them parts of indexes and of bloom
 filters, behind them the root of the index and what the file says of itself; a trailer ends the
 file. Reading everything needs no index: what is not data is passed by.
 
@@ -38,13 +38,7 @@ _ENCRYPTION_KEY: Final = 13
 
 _GZ: Final = 1
 _NONE: Final = 2
-_OTHER_CODECS: Final[Mapping[int, str]] = {
-    0: "LZO",
-    3: "SNAPPY",
-    4: "LZ4",
-    5: "BZIP2",
-    6: "ZSTD",
-}
+_OTHER_CODECS: Final[Mapping[int, str]] = {0: "LZO", 3: "SNAPPY", 4: "LZ4", 5: "BZIP2", 6: "ZSTD"}
 _GZIP_MEMBER: Final = 31
 
 # Magic, on-disk size without header, uncompressed size without header, offset of the block before,
@@ -71,9 +65,10 @@ _KEY_OVERHEAD: Final = _ROW_LENGTH_BYTES + len(_KEY_TAIL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
-    """The keys and values of one data block, places in its bytes.
+    """The keys and values of one data block, as positions in its bytes.
 
-    Shapes: one place an entry; keys are what HBase calls rows, in Hudi the text of a record's key.
+    Shapes: one position an entry; keys are what HBase calls rows, in Hudi the text of a record's
+        key.
     """
 
     data: bytes
@@ -170,7 +165,7 @@ def _known_codec(number: int) -> int:
 
 
 def _block_at(content: memoryview, at: int, codec: int) -> tuple[bytes, bytes, int]:
-    """The magic and the unpacked data of the block at a place, and where the next one begins."""
+    """The magic and the unpacked data of the block at a position, and where the next one begins."""
     if at + _HEADER.size > len(content):
         raise CorruptTableError("an HFile ends within the header of a block")
     magic, size, unpacked_size, _, checksum, per_checksum, summed = _HEADER.unpack_from(content, at)

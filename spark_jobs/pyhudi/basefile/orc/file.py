@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import orc
 
-from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.condition import RowCondition
 from pyhudi.basefile.encoding import joined
 from pyhudi.basefile.footer import FooterMetadata, read_footer
-from pyhudi.basefile.keys import KeyRecord
 from pyhudi.basefile.orc.tail import file_tail, with_user_metadata, writer_zone
 from pyhudi.basefile.orc.types import from_stored, has_wall_clocks, logical_type, to_stored
-from pyhudi.basefile.waiting import WaitingRows
-from pyhudi.errors import CorruptTableError, InvariantError, UnsupportedError
+from pyhudi.errors import CorruptTableError, UnsupportedError
 from pyhudi.schema import avro
 from pyhudi.schema.arrow import avro_to_arrow
-from pyhudi.schema.metafields import RECORD_KEY
 
 BATCH_ROWS: Final = 131_072
 
@@ -35,139 +32,51 @@ _TOO_FAR: Final = "out of range for nanosecond"
 class OrcWriteOptions:
     """How ORC base files are encoded.
 
-    A stripe ends at ``stripe_rows`` rows or ``stripe_bytes`` of Arrow data, whichever comes first.
+    A stripe, ORC's row group, ends at ``row_group_rows`` rows or ``row_group_bytes`` of Arrow data,
+    whichever comes first.
 
     Units: bytes and rows.
     """
 
     codec: str = "zlib"
-    stripe_rows: int = 131_072
-    stripe_bytes: int = 64 << 20
+    row_group_rows: int = 131_072
+    row_group_bytes: int = 64 << 20
 
 
-class OrcWriter:
-    """Writes one ORC base file: rows as they come, the footer when it is closed.
+class OrcEncoder:
+    """The stripes of one new ORC file, and its footer."""
 
-    Leaving the context normally closes the file, leaving it by an error abandons it.
-
-    Shapes: tables of the schema's columns in its order; string columns may be dictionary-encoded.
-    Guarantees: at most a stripe of rows is held in memory; the file is no ORC file before it is
-        closed.
-    Source: HoodieOrcWriter of Hudi 0.15, HoodieAvroOrcWriter of 1.1 (user metadata).
-    """
-
-    def __init__(
-        self,
-        sink: pa.NativeFile,
-        schema: pa.Schema,
-        avro_schema: dict[str, Any],
-        options: OrcWriteOptions,
-        bloom: BloomParameters | None,
-        *,
-        previous_bloom: BloomFilter | None = None,
-    ) -> None:
-        self._sink, self._options, self._avro_schema = sink, options, avro_schema
-        self._schema = schema.remove_metadata()
-        self._keys = KeyRecord(bloom, previous_bloom)
-        self._waiting = WaitingRows(most_rows=options.stripe_rows, most_bytes=options.stripe_bytes)
+    def __init__(self, sink: pa.NativeFile, schema: pa.Schema, options: OrcWriteOptions) -> None:
+        self._sink, self._schema, self._is_empty = sink, schema, True
         self._output = _HeldOutput(sink)
         self._writer = orc.ORCWriter(
             pa.PythonFile(self._output, mode="w"),
-            batch_size=options.stripe_rows,
+            batch_size=options.row_group_rows,
             stripe_size=_SMALLEST_STRIPE_BYTES,
             compression=_WRITER_CODECS.get(options.codec, options.codec),
         )
-        self._file_bytes: int | None = None
-        self.num_rows = 0
 
-    def __enter__(self) -> OrcWriter:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abandon()
-
-    @property
-    def estimated_size(self) -> int:
-        """Bytes the file would have if it were closed now, about."""
-        if self._file_bytes is not None:
-            return self._file_bytes
-        return self._waiting.file_bytes(self._sink.tell()) + self._keys.text_bytes
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes of Arrow data that wait for their stripe to be full."""
-        return self._waiting.size_bytes
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes of the closed file.
-
-        Raises:
-            InvariantError: the file is not closed.
-        """
-        if self._file_bytes is None:
-            raise InvariantError("the size of a base file is known when it is closed")
-        return self._file_bytes
-
-    def write(self, rows: pa.Table | pa.RecordBatch, *, is_kept: bool = False) -> None:
-        """Write the next rows; ``is_kept`` says that the previous bloom filter holds their keys.
-
-        Raises:
-            InvariantError: the columns are not those of the schema.
-            RecordKeyError: a null or an empty record key.
-            SchemaError: a timestamp too far from now.
-        """
-        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-        if table.schema.names != self._schema.names:
-            raise InvariantError(
-                f"rows of the columns {table.schema.names} were given to a base file of the "
-                f"columns {self._schema.names}"
-            )
-        while table.num_rows:
-            part, table = self._waiting.split(table)
-            self._keys.add(part, is_kept=is_kept)
-            self._waiting.add(part)
-            self.num_rows += part.num_rows
-            if self._waiting.is_full:
-                self.flush()
-
-    def flush(self) -> None:
-        """End the stripe: write what is held."""
-        self._keys.take_in()
-        waiting = self._waiting.take()
-        if waiting:
-            self._write(waiting)
-
-    def close(self) -> None:
-        """Write what is held and the footer, and close the sink."""
-        if self._file_bytes is not None:
-            return
-        self.flush()
-        if not self.num_rows:
-            self._write([self._schema.empty_table()])
-        self._output.hold()
-        self._writer.close()
-        entries = self._keys.footer(avro.dumps(self._avro_schema)).orc_entries()
-        self._sink.write(with_user_metadata(self._output.held(), entries))
-        self._file_bytes = self._sink.tell()
-        self._sink.close()
-
-    def abandon(self) -> None:
-        """Close the sink and leave what it holds without a footer."""
-        # Else the writer would write a footer when it is garbage-collected.
-        self._writer.is_open = False
-        self._waiting.take()
-        self._sink.close()
-
-    def _write(self, tables: Sequence[pa.Table]) -> None:
+    def write(self, tables: Sequence[pa.Table]) -> None:
+        """Write a stripe of these rows."""
         columns = [
-            to_stored(joined([t.column(place) for t in tables], field.type), field.name)
-            for place, field in enumerate(self._schema)
+            to_stored(joined([t.column(position) for t in tables], field.type), field.name)
+            for position, field in enumerate(self._schema)
         ]
         self._writer.write(pa.Table.from_arrays(columns, names=self._schema.names))
+        self._is_empty = False
+
+    def finish(self, footer: FooterMetadata) -> None:
+        """Write the footer, with Hudi's entries in the user metadata."""
+        if self._is_empty:
+            self.write([self._schema.empty_table()])
+        self._output.hold()
+        self._writer.close()
+        self._sink.write(with_user_metadata(self._output.held(), footer.orc_entries()))
+
+    def abandon(self) -> None:
+        """Write no footer, neither now nor later."""
+        # Else the writer would write a footer when it is garbage-collected.
+        self._writer.is_open = False
 
 
 class OrcReader:
@@ -188,11 +97,6 @@ class OrcReader:
             raise CorruptTableError(f"{name} is no ORC file: {error}") from error
         self._entries = dict(self._file.metadata or {})
         self._schema: pa.Schema | None = None
-
-    @property
-    def num_rows(self) -> int:
-        """Rows of the file."""
-        return int(self._file.nrows)
 
     @property
     def row_groups(self) -> int:
@@ -259,10 +163,12 @@ class OrcReader:
             self._touch()
             raise CorruptTableError(f"{self._name} is not a whole ORC file: {error}") from error
 
-    def keys(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[pa.StringArray]:
-        """Read the record keys alone, in file order, some at a time."""
-        for table in self.iter_tables([RECORD_KEY], batch_rows=batch_rows):
-            yield from table.column(RECORD_KEY).chunks
+    def matching_row_groups(
+        self,
+        condition: RowCondition,  # noqa: ARG002 - Arrow does not tell the statistics of ORC files
+    ) -> list[int]:
+        """All stripes, whatever the condition."""
+        return list(range(self.row_groups))
 
     def _touch(self) -> None:
         """Read something: Arrow gives one kind of error for bad bytes and for a storage that fails.

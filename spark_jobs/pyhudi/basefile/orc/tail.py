@@ -39,12 +39,10 @@ _USUAL_BLOCK_SIZE: Final = 256 << 10
 class Stripe:
     """Where a stripe lies in its file, and how many rows it has.
 
-    Units: bytes; ``data_length`` is that of the columns, ``footer_offset`` counts from the start of
-        the file.
+    Units: bytes; ``footer_offset`` counts from the start of the file.
     """
 
     rows: int
-    data_length: int
     footer_offset: int
     footer_length: int
 
@@ -208,10 +206,8 @@ def _items(entries: Mapping[str, str]) -> Iterator[bytes]:
 
 def _stripe(information: bytes) -> Stripe:
     found = {field.number: field.value for field in fields_of(information)}
-    data_length = found.get(_DATA_LENGTH, 0)
     return Stripe(
         rows=found.get(_ROWS, 0),
-        data_length=data_length,
-        footer_offset=found.get(_OFFSET, 0) + found.get(_INDEX_LENGTH, 0) + data_length,
+        footer_offset=sum(found.get(each, 0) for each in (_OFFSET, _INDEX_LENGTH, _DATA_LENGTH)),
         footer_length=found.get(_STRIPE_FOOTER_LENGTH, 0),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import declare, read_settings, setting
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MERGE_MEMORY, SPILL_FOLDER, MergeMemory
 from pyhudi.errors import OptionError
 
@@ -60,125 +60,58 @@ def _pattern(text: str) -> re.Pattern[str] | None:
         raise ValueError(f"a regular expression ({error})") from error
 
 
-INLINE = declare(
-    Option(
-        key="hoodie.compact.inline",
-        parse=option.parse_bool,
-        default=False,
-        doc="a write to a merge-on-read table plans a compaction when it is due, and runs it; here "
-        "when it is asked for, in Hudi's batch writes unless this is false or "
-        "hoodie.datasource.compaction.async.enable is true",
-    )
-)
-SCHEDULE_INLINE = declare(
-    Option(
-        key="hoodie.compact.schedule.inline",
-        parse=option.parse_bool,
-        default=False,
-        doc="a write plans a compaction when it is due, and leaves running it to another job",
-    )
-)
+INLINE = declare("hoodie.compact.inline", option.parse_bool, default=False)
+"""a write to a merge-on-read table plans a compaction when it is due, and runs it; here when it is
+asked for, in Hudi's batch writes unless this is false or hoodie.datasource.compaction.async.enable
+is true"""
+SCHEDULE_INLINE = declare("hoodie.compact.schedule.inline", option.parse_bool, default=False)
+"""a write plans a compaction when it is due, and leaves running it to another job"""
 MAX_DELTA_COMMITS = declare(
-    Option(
-        key="hoodie.compact.inline.max.delta.commits",
-        parse=option.parse_positive,
-        default=5,
-        doc="delta commits since the last compaction that make the next one due",
-    )
+    "hoodie.compact.inline.max.delta.commits", option.parse_positive, default=5
 )
+"""delta commits since the last compaction that make the next one due"""
 MAX_DELTA_SECONDS = declare(
-    Option(
-        key="hoodie.compact.inline.max.delta.seconds",
-        parse=option.parse_positive,
-        default=3600,
-        doc="seconds since the last compaction that make the next one due",
-    )
+    "hoodie.compact.inline.max.delta.seconds", option.parse_positive, default=3600
 )
+"""seconds since the last compaction that make the next one due"""
 TRIGGER = declare(
-    Option(
-        key="hoodie.compact.inline.trigger.strategy",
-        parse=option.parse_enum(Trigger),
-        default=Trigger.NUM_COMMITS,
-        doc="what makes a compaction due: delta commits, time, either or both",
-    )
+    "hoodie.compact.inline.trigger.strategy",
+    option.parse_enum(Trigger),
+    default=Trigger.NUM_COMMITS,
 )
+"""what makes a compaction due: delta commits, time, either or both"""
 _DEFAULT_STRATEGIES: tuple[Strategy, ...] = (Strategy.LOG_SIZE,)
-STRATEGY = declare(
-    Option(
-        key="hoodie.compaction.strategy",
-        parse=_strategies,
-        default=_DEFAULT_STRATEGIES,
-        doc="which file slices a compaction takes; of several, separated by commas, each chooses "
-        "from what the one before it left",
-    )
-)
-TARGET_IO = declare(
-    Option(
-        key="hoodie.compaction.target.io",
-        parse=option.parse_int,
-        default=512_000,
-        doc="megabytes that a bounded compaction reads and writes, about",
-    )
-)
+STRATEGY = declare("hoodie.compaction.strategy", _strategies, default=_DEFAULT_STRATEGIES)
+"""which file slices a compaction takes; of several, separated by commas, each chooses from what the
+one before it left"""
+TARGET_IO = declare("hoodie.compaction.target.io", option.parse_int, default=512_000)
+"""megabytes that a bounded compaction reads and writes, about"""
 LOG_SIZE_THRESHOLD = declare(
-    Option(
-        key="hoodie.compaction.logfile.size.threshold",
-        parse=option.parse_size,
-        default=0,
-        doc="bytes of log files below which a slice is not compacted",
-    )
+    "hoodie.compaction.logfile.size.threshold", option.parse_size, default=0
 )
+"""bytes of log files below which a slice is not compacted"""
 LOG_COUNT_THRESHOLD = declare(
-    Option(
-        key="hoodie.compaction.logfile.num.threshold",
-        parse=option.parse_int,
-        default=0,
-        doc="log files below which LogFileNumBasedCompactionStrategy leaves a slice",
-    )
+    "hoodie.compaction.logfile.num.threshold", option.parse_int, default=0
 )
+"""log files below which LogFileNumBasedCompactionStrategy leaves a slice"""
 TARGET_PARTITIONS = declare(
-    Option(
-        key="hoodie.compaction.daybased.target.partitions",
-        aliases=("hoodie.compaction.daybased.target",),
-        parse=option.parse_positive,
-        default=10,
-        doc="newest partitions that a day-based compaction takes, or days before today",
-    )
+    "hoodie.compaction.daybased.target.partitions",
+    option.parse_positive,
+    default=10,
+    aliases=("hoodie.compaction.daybased.target",),
 )
-PARTITION_PATTERN = declare(
-    Option(
-        key="hoodie.compaction.partition.path.regex",
-        parse=_pattern,
-        default=None,
-        doc="regular expression found in the partition paths that "
-        "PartitionRegexBasedCompactionStrategy takes",
-    )
-)
-LOG_INLINE = declare(
-    Option(
-        key="hoodie.log.compaction.inline",
-        parse=option.parse_bool,
-        default=False,
-        doc="a write to a merge-on-read table plans a log compaction when it is due, and runs it",
-    )
-)
-LOG_BLOCKS = declare(
-    Option(
-        key="hoodie.log.compaction.blocks.threshold",
-        parse=option.parse_positive,
-        default=5,
-        doc="log blocks of a file slice, of several writes, that a log compaction makes one of",
-    )
-)
+"""newest partitions that a day-based compaction takes, or days before today"""
+PARTITION_PATTERN = declare("hoodie.compaction.partition.path.regex", _pattern, default=None)
+"""regular expression found in the partition paths that PartitionRegexBasedCompactionStrategy
+takes"""
+LOG_INLINE = declare("hoodie.log.compaction.inline", option.parse_bool, default=False)
+"""a write to a merge-on-read table plans a log compaction when it is due, and runs it"""
+LOG_BLOCKS = declare("hoodie.log.compaction.blocks.threshold", option.parse_positive, default=5)
+"""log blocks of a file slice, of several writes, that a log compaction makes one of"""
 MEMORY = declare(
-    Option(
-        key="hoodie.memory.compaction.max.size",
-        parse=option.parse_size,
-        default=MERGE_MEMORY.default,
-        doc="bytes of log records that a compaction holds of one file slice; what goes beyond "
-        "waits on disk",
-    )
+    "hoodie.memory.compaction.max.size", option.parse_size, default=MERGE_MEMORY.default
 )
+"""bytes of log records that a compaction holds of one file slice; what goes beyond waits on disk"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,19 +123,19 @@ class CompactionConfig:
     Units: ``target_io`` in megabytes, ``log_size_threshold`` in bytes.
     """
 
-    is_inline: bool = INLINE.default
-    is_scheduled_inline: bool = SCHEDULE_INLINE.default
-    trigger: Trigger = TRIGGER.default
-    max_delta_commits: int = MAX_DELTA_COMMITS.default
-    max_delta_seconds: int = MAX_DELTA_SECONDS.default
-    strategies: tuple[Strategy, ...] = STRATEGY.default
-    target_io: int = TARGET_IO.default
-    log_size_threshold: int = LOG_SIZE_THRESHOLD.default
-    log_count_threshold: int = LOG_COUNT_THRESHOLD.default
-    target_partitions: int = TARGET_PARTITIONS.default
-    partition_pattern: re.Pattern[str] | None = None
-    is_log_inline: bool = LOG_INLINE.default
-    log_blocks: int = LOG_BLOCKS.default
+    is_inline: bool = setting(INLINE)
+    is_scheduled_inline: bool = setting(SCHEDULE_INLINE)
+    trigger: Trigger = setting(TRIGGER)
+    max_delta_commits: int = setting(MAX_DELTA_COMMITS)
+    max_delta_seconds: int = setting(MAX_DELTA_SECONDS)
+    strategies: tuple[Strategy, ...] = setting(STRATEGY)
+    target_io: int = setting(TARGET_IO)
+    log_size_threshold: int = setting(LOG_SIZE_THRESHOLD)
+    log_count_threshold: int = setting(LOG_COUNT_THRESHOLD)
+    target_partitions: int = setting(TARGET_PARTITIONS)
+    partition_pattern: re.Pattern[str] | None = setting(PARTITION_PATTERN)
+    is_log_inline: bool = setting(LOG_INLINE)
+    log_blocks: int = setting(LOG_BLOCKS)
     memory: MergeMemory = DEFAULT_MEMORY
 
     @classmethod
@@ -212,22 +145,8 @@ class CompactionConfig:
         Raises:
             OptionError: a value that is not allowed, or a strategy without its pattern.
         """
-        found = cls(
-            is_inline=INLINE.read(options),
-            is_scheduled_inline=SCHEDULE_INLINE.read(options),
-            trigger=TRIGGER.read(options),
-            max_delta_commits=MAX_DELTA_COMMITS.read(options),
-            max_delta_seconds=MAX_DELTA_SECONDS.read(options),
-            strategies=STRATEGY.read(options),
-            target_io=TARGET_IO.read(options),
-            log_size_threshold=LOG_SIZE_THRESHOLD.read(options),
-            log_count_threshold=LOG_COUNT_THRESHOLD.read(options),
-            target_partitions=TARGET_PARTITIONS.read(options),
-            partition_pattern=PARTITION_PATTERN.read(options),
-            is_log_inline=LOG_INLINE.read(options),
-            log_blocks=LOG_BLOCKS.read(options),
-            memory=MergeMemory(limit_bytes=MEMORY.read(options), folder=SPILL_FOLDER.read(options)),
-        )
+        memory = MergeMemory(limit_bytes=MEMORY.read(options), folder=SPILL_FOLDER.read(options))
+        found = read_settings(cls, options, memory=memory)
         needs_pattern = Strategy.PARTITION_PATTERN in found.strategies
         if needs_pattern and found.partition_pattern is None:
             raise OptionError(

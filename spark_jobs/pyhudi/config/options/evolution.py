@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import declare, read_settings, setting
 from pyhudi.errors import OptionError
 
 
@@ -20,38 +20,20 @@ class MissingColumns(Enum):
 
 
 NULL_FOR_MISSING = declare(
-    Option(
-        key="hoodie.write.set.null.for.missing.columns",
-        parse=option.parse_bool,
-        default=False,
-        doc="a table's column that the rows lack becomes null in them; otherwise it is refused",
-    )
+    "hoodie.write.set.null.for.missing.columns", option.parse_bool, default=False
 )
-RECONCILE = declare(
-    Option(
-        key="hoodie.datasource.write.reconcile.schema",
-        parse=option.parse_bool,
-        default=False,
-        doc="rows with fewer columns keep the table's schema and have nulls; rows with more give "
-        "their order to it",
-    )
-)
+"""a table's column that the rows lack becomes null in them; otherwise it is refused"""
+RECONCILE = declare("hoodie.datasource.write.reconcile.schema", option.parse_bool, default=False)
+"""rows with fewer columns keep the table's schema and have nulls; rows with more give their order
+to it"""
 COLUMN_DROP = declare(
-    Option(
-        key="hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
-        parse=option.parse_bool,
-        default=False,
-        doc="a table's column that the rows lack is dropped from the table",
-    )
+    "hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
+    option.parse_bool,
+    default=False,
 )
-WRITE_SCHEMA = declare(
-    Option(
-        key="hoodie.write.schema",
-        parse=option.parse_optional_text,
-        default=None,
-        doc="Avro schema of the table after the write, which the rows are converted to",
-    )
-)
+"""a table's column that the rows lack is dropped from the table"""
+WRITE_SCHEMA = declare("hoodie.write.schema", option.parse_optional_text, default=None)
+"""Avro schema of the table after the write, which the rows are converted to"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +45,8 @@ class EvolutionConfig:
     """
 
     missing: MissingColumns = MissingColumns.REFUSE
-    keeps_row_order: bool = RECONCILE.default
-    write_schema: str | None = WRITE_SCHEMA.default
+    keeps_row_order: bool = setting(RECONCILE)
+    write_schema: str | None = setting(WRITE_SCHEMA)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> EvolutionConfig:
@@ -82,8 +64,6 @@ class EvolutionConfig:
                 "leave one of them out"
             )
         missing = MissingColumns.NULL if is_null else MissingColumns.REFUSE
-        return cls(
-            missing=MissingColumns.DROP if COLUMN_DROP.read(options) else missing,
-            keeps_row_order=reconciles,
-            write_schema=WRITE_SCHEMA.read(options),
+        return read_settings(
+            cls, options, missing=MissingColumns.DROP if COLUMN_DROP.read(options) else missing
         )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import declare, read_settings, setting
 from pyhudi.errors import OptionError
 
 
@@ -20,32 +20,24 @@ class ErrorPolicy(Enum):
 
 
 ERROR_POLICY = declare(
-    Option(
-        key="pyhudi.write.error.policy",
-        parse=option.parse_enum(ErrorPolicy),
-        default=ErrorPolicy.FAIL,
-        since="pyhudi",
-        doc="when a record cannot be written: fail and write nothing, or report it and write the "
-        "others",
-    )
+    "pyhudi.write.error.policy",
+    option.parse_enum(ErrorPolicy),
+    default=ErrorPolicy.FAIL,
+    since="pyhudi",
 )
+"""when a record cannot be written: fail and write nothing, or report it and write the others"""
 ERROR_PATH = declare(
-    Option(
-        key="pyhudi.write.error.path",
-        parse=option.parse_optional_text,
-        default=None,
-        since="pyhudi",
-        doc="folder or URI outside the table for Parquet files of the reported records",
-    )
+    "pyhudi.write.error.path", option.parse_optional_text, default=None, since="pyhudi"
 )
+"""folder or URI outside the table for Parquet files of the reported records"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureConfig:
     """What to do about records that cannot be written; ``path`` is None unless they are saved."""
 
-    policy: ErrorPolicy = ERROR_POLICY.default
-    path: str | None = ERROR_PATH.default
+    policy: ErrorPolicy = setting(ERROR_POLICY)
+    path: str | None = setting(ERROR_PATH)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> FailureConfig:
@@ -54,13 +46,15 @@ class FailureConfig:
         Raises:
             OptionError: records are to be reported, and no path says where to.
         """
-        policy, path = ERROR_POLICY.read(options), ERROR_PATH.read(options)
-        if policy is ErrorPolicy.REPORT and path is None:
+        found = read_settings(cls, options)
+        if not found.is_saving:
+            return replace(found, path=None)
+        if found.path is None:
             raise OptionError(
-                f"{ERROR_POLICY.key} is {policy.value}, so failed records are saved; name the "
-                f"folder with {ERROR_PATH.key}"
+                f"{ERROR_POLICY.key} is {found.policy.value}, so failed records are saved; name "
+                f"the folder with {ERROR_PATH.key}"
             )
-        return cls(policy=policy, path=path if policy is ErrorPolicy.REPORT else None)
+        return found
 
     @property
     def is_saving(self) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import declare, setting
 
 
 class BulkInsertSortMode(Enum):
@@ -59,150 +58,56 @@ def _rate(text: str) -> float:
     return value
 
 
-MAX_FILE_SIZE = declare(
-    Option(
-        key="hoodie.parquet.max.file.size",
-        parse=option.parse_positive,
-        default=120 << 20,
-        doc="bytes at which a base file is full",
-    )
-)
-SMALL_FILE_LIMIT = declare(
-    Option(
-        key="hoodie.parquet.small.file.limit",
-        parse=option.parse_size,
-        default=100 << 20,
-        doc="base files below so many bytes get inserts; 0 for none",
-    )
-)
+MAX_FILE_SIZE = declare("hoodie.parquet.max.file.size", option.parse_positive, default=120 << 20)
+"""bytes at which a base file is full"""
+SMALL_FILE_LIMIT = declare("hoodie.parquet.small.file.limit", option.parse_size, default=100 << 20)
+"""base files below so many bytes get inserts; 0 for none"""
 RECORD_SIZE_ESTIMATE = declare(
-    Option(
-        key="hoodie.copyonwrite.record.size.estimate",
-        parse=option.parse_positive,
-        default=1024,
-        doc="bytes of a record before commits tell",
-    )
+    "hoodie.copyonwrite.record.size.estimate", option.parse_positive, default=1024
 )
+"""bytes of a record before commits tell"""
 RECORD_SIZE_THRESHOLD = declare(
-    Option(
-        key="hoodie.record.size.estimation.threshold",
-        parse=option.parse_fraction,
-        default=1.0,
-        doc="how many small-file limits a commit must have written to tell the size of a record",
-    )
+    "hoodie.record.size.estimation.threshold", option.parse_fraction, default=1.0
 )
+"""how many small-file limits a commit must have written to tell the size of a record"""
 INSERT_SPLIT_SIZE = declare(
-    Option(
-        key="hoodie.copyonwrite.insert.split.size",
-        parse=option.parse_positive,
-        default=500_000,
-        doc="rows of a new file group when splits are not automatic",
-    )
+    "hoodie.copyonwrite.insert.split.size", option.parse_positive, default=500_000
 )
-INSERT_AUTO_SPLIT = declare(
-    Option(
-        key="hoodie.copyonwrite.insert.auto.split",
-        parse=option.parse_bool,
-        default=True,
-        doc="new file groups get as many rows as fit a full file",
-    )
-)
-CODEC = declare(
-    Option(
-        key="hoodie.parquet.compression.codec",
-        parse=_codec,
-        default=ParquetCodec.ZSTD,
-        doc="compression of base files; Hudi's default is gzip",
-    )
-)
-ROW_GROUP_SIZE = declare(
-    Option(
-        key="hoodie.parquet.block.size",
-        parse=option.parse_positive,
-        default=120 << 20,
-        doc="bytes of a row group before compression",
-    )
-)
-PAGE_SIZE = declare(
-    Option(
-        key="hoodie.parquet.page.size",
-        parse=option.parse_positive,
-        default=1 << 20,
-        doc="bytes of a page",
-    )
-)
-DICTIONARY = declare(
-    Option(
-        key="hoodie.parquet.dictionary.enabled",
-        parse=option.parse_bool,
-        default=True,
-        doc="dictionary encoding where it pays",
-    )
-)
-BLOOM_ENTRIES = declare(
-    Option(
-        key="hoodie.index.bloom.num_entries",
-        parse=option.parse_positive,
-        default=60_000,
-        doc="keys that fill a bloom filter, or a row of a dynamic one",
-    )
-)
-BLOOM_FPP = declare(
-    Option(
-        key="hoodie.index.bloom.fpp",
-        parse=_rate,
-        default=1e-9,
-        doc="false-positive rate of a full bloom filter",
-    )
-)
+"""rows of a new file group when splits are not automatic"""
+INSERT_AUTO_SPLIT = declare("hoodie.copyonwrite.insert.auto.split", option.parse_bool, default=True)
+"""new file groups get as many rows as fit a full file"""
+CODEC = declare("hoodie.parquet.compression.codec", _codec, default=ParquetCodec.ZSTD)
+"""compression of base files; Hudi's default is gzip"""
+ROW_GROUP_SIZE = declare("hoodie.parquet.block.size", option.parse_positive, default=120 << 20)
+"""bytes of a row group before compression"""
+PAGE_SIZE = declare("hoodie.parquet.page.size", option.parse_positive, default=1 << 20)
+"""bytes of a page"""
+DICTIONARY = declare("hoodie.parquet.dictionary.enabled", option.parse_bool, default=True)
+"""dictionary encoding where it pays"""
+BLOOM_ENTRIES = declare("hoodie.index.bloom.num_entries", option.parse_positive, default=60_000)
+"""keys that fill a bloom filter, or a row of a dynamic one"""
+BLOOM_FPP = declare("hoodie.index.bloom.fpp", _rate, default=1e-9)
+"""false-positive rate of a full bloom filter"""
 BLOOM_MAX_ENTRIES = declare(
-    Option(
-        key="hoodie.bloom.index.filter.dynamic.max.entries",
-        parse=option.parse_positive,
-        default=100_000,
-        doc="keys up to which a dynamic bloom filter grows",
-    )
+    "hoodie.bloom.index.filter.dynamic.max.entries", option.parse_positive, default=100_000
 )
-BLOOM_TYPE = declare(
-    Option(
-        key="hoodie.bloom.index.filter.type",
-        parse=_filter_type,
-        default="DYNAMIC_V0",
-        doc="kind of bloom filter in footers",
-    )
-)
-SORT_MODE = declare(
-    Option(
-        key="hoodie.bulkinsert.sort.mode",
-        parse=_sort_mode,
-        default=BulkInsertSortMode.NONE,
-        doc="how a bulk insert orders its rows",
-    )
-)
+"""keys up to which a dynamic bloom filter grows"""
+BLOOM_TYPE = declare("hoodie.bloom.index.filter.type", _filter_type, default="DYNAMIC_V0")
+"""kind of bloom filter in footers"""
+SORT_MODE = declare("hoodie.bulkinsert.sort.mode", _sort_mode, default=BulkInsertSortMode.NONE)
+"""how a bulk insert orders its rows"""
 BULK_INSERT_PARALLELISM = declare(
-    Option(
-        key="hoodie.bulkinsert.shuffle.parallelism",
-        parse=option.parse_int,
-        default=0,
-        doc="tasks of a sorted bulk insert; 0 for as many as fill base files",
-    )
+    "hoodie.bulkinsert.shuffle.parallelism", option.parse_int, default=0
 )
+"""tasks of a sorted bulk insert; 0 for as many as fill base files"""
 HEARTBEAT_INTERVAL = declare(
-    Option(
-        key="hoodie.client.heartbeat.interval_in_ms",
-        parse=option.parse_positive,
-        default=60_000,
-        doc="milliseconds between two heartbeats of a writer",
-    )
+    "hoodie.client.heartbeat.interval_in_ms", option.parse_positive, default=60_000
 )
+"""milliseconds between two heartbeats of a writer"""
 HEARTBEAT_MISSES = declare(
-    Option(
-        key="hoodie.client.heartbeat.tolerable.misses",
-        parse=option.parse_positive,
-        default=2,
-        doc="heartbeats a live writer may miss",
-    )
+    "hoodie.client.heartbeat.tolerable.misses", option.parse_positive, default=2
 )
+"""heartbeats a live writer may miss"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,25 +119,13 @@ class FileSizing:
     Units: sizes in bytes, splits in rows, ``record_size_threshold`` in small-file limits.
     """
 
-    max_file_size: int = MAX_FILE_SIZE.default
-    small_file_limit: int = SMALL_FILE_LIMIT.default
-    record_size_estimate: int = RECORD_SIZE_ESTIMATE.default
-    record_size_threshold: float = RECORD_SIZE_THRESHOLD.default
-    insert_split_size: int = INSERT_SPLIT_SIZE.default
-    insert_auto_split: bool = INSERT_AUTO_SPLIT.default
+    max_file_size: int = setting(MAX_FILE_SIZE)
+    small_file_limit: int = setting(SMALL_FILE_LIMIT)
+    record_size_estimate: int = setting(RECORD_SIZE_ESTIMATE)
+    record_size_threshold: float = setting(RECORD_SIZE_THRESHOLD)
+    insert_split_size: int = setting(INSERT_SPLIT_SIZE)
+    insert_auto_split: bool = setting(INSERT_AUTO_SPLIT)
     small_file_candidates: int | None = None
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> FileSizing:
-        """The sizes that options ask for."""
-        return cls(
-            max_file_size=MAX_FILE_SIZE.read(options),
-            small_file_limit=SMALL_FILE_LIMIT.read(options),
-            record_size_estimate=RECORD_SIZE_ESTIMATE.read(options),
-            record_size_threshold=RECORD_SIZE_THRESHOLD.read(options),
-            insert_split_size=INSERT_SPLIT_SIZE.read(options),
-            insert_auto_split=INSERT_AUTO_SPLIT.read(options),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,73 +135,38 @@ class ParquetConfig:
     Units: sizes in bytes.
     """
 
-    codec: ParquetCodec = CODEC.default
-    row_group_size: int = ROW_GROUP_SIZE.default
-    page_size: int = PAGE_SIZE.default
-    dictionary: bool = DICTIONARY.default
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> ParquetConfig:
-        """The encoding that options ask for."""
-        return cls(
-            codec=CODEC.read(options),
-            row_group_size=ROW_GROUP_SIZE.read(options),
-            page_size=PAGE_SIZE.read(options),
-            dictionary=DICTIONARY.read(options),
-        )
+    codec: ParquetCodec = setting(CODEC)
+    row_group_size: int = setting(ROW_GROUP_SIZE)
+    page_size: int = setting(PAGE_SIZE)
+    dictionary: bool = setting(DICTIONARY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomConfig:
     """The bloom filters of footers."""
 
-    num_entries: int = BLOOM_ENTRIES.default
-    fpp: float = BLOOM_FPP.default
-    max_entries: int = BLOOM_MAX_ENTRIES.default
-    type: str = BLOOM_TYPE.default
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> BloomConfig:
-        """The filters that options ask for."""
-        return cls(
-            num_entries=BLOOM_ENTRIES.read(options),
-            fpp=BLOOM_FPP.read(options),
-            max_entries=BLOOM_MAX_ENTRIES.read(options),
-            type=BLOOM_TYPE.read(options),
-        )
+    num_entries: int = setting(BLOOM_ENTRIES)
+    fpp: float = setting(BLOOM_FPP)
+    max_entries: int = setting(BLOOM_MAX_ENTRIES)
+    type: str = setting(BLOOM_TYPE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkInsertConfig:
     """How a bulk insert orders and spreads its rows; ``parallelism`` 0 follows the size."""
 
-    sort_mode: BulkInsertSortMode = SORT_MODE.default
-    parallelism: int = BULK_INSERT_PARALLELISM.default
+    sort_mode: BulkInsertSortMode = setting(SORT_MODE)
+    parallelism: int = setting(BULK_INSERT_PARALLELISM)
 
     @property
     def is_sorted(self) -> bool:
         """Whether rows are put into an order of their own."""
         return self.sort_mode is not BulkInsertSortMode.NONE
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> BulkInsertConfig:
-        """The order that options ask for."""
-        return cls(
-            sort_mode=SORT_MODE.read(options), parallelism=BULK_INSERT_PARALLELISM.read(options)
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatConfig:
     """How often a writer shows that it lives, and how often it may fail to."""
 
-    interval_ms: int = HEARTBEAT_INTERVAL.default
-    tolerable_misses: int = HEARTBEAT_MISSES.default
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> HeartbeatConfig:
-        """The heartbeat that options ask for."""
-        return cls(
-            interval_ms=HEARTBEAT_INTERVAL.read(options),
-            tolerable_misses=HEARTBEAT_MISSES.read(options),
-        )
+    interval_ms: int = setting(HEARTBEAT_INTERVAL)
+    tolerable_misses: int = setting(HEARTBEAT_MISSES)

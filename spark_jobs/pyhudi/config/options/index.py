@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import declare, read_settings, setting
 from pyhudi.errors import UnsupportedError
 
 
@@ -44,20 +44,11 @@ _OTHERS = (
 )
 
 
-def _index_type(text: str) -> IndexType:
-    if text.lower() in _OTHERS:
-        raise UnsupportedError(
-            f"{INDEX_TYPE.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in IndexType)}"
-        )
-    return option.parse_enum(IndexType)(text)
-
-
 def _engine(text: str) -> str:
     if text.upper() == "CONSISTENT_HASHING":
         raise UnsupportedError(
-            f"{BUCKET_ENGINE.key} is {text!r}, which is not supported; the bucket index has a "
-            "fixed number of buckets here: SIMPLE"
+            f"{text!r}, which is not supported; the bucket index has a fixed number of buckets "
+            "here: SIMPLE"
         )
     if text.upper() != "SIMPLE":
         raise ValueError("SIMPLE")
@@ -69,65 +60,24 @@ def _hash_fields(text: str) -> tuple[str, ...] | None:
 
 
 INDEX_TYPE = declare(
-    Option(
-        key="hoodie.index.type",
-        parse=_index_type,
-        default=IndexType.SIMPLE,
-        doc="how stored keys are found",
-    )
+    "hoodie.index.type", option.parse_enum(IndexType, not_done=_OTHERS), default=IndexType.SIMPLE
 )
-SIMPLE_MOVES = declare(
-    Option(
-        key="hoodie.simple.index.update.partition.path",
-        parse=option.parse_bool,
-        default=True,
-        doc="with GLOBAL_SIMPLE, a record whose partition has changed moves there; otherwise it is "
-        "updated where it is",
-    )
-)
-BLOOM_MOVES = declare(
-    Option(
-        key="hoodie.bloom.index.update.partition.path",
-        parse=option.parse_bool,
-        default=True,
-        doc="with GLOBAL_BLOOM, a record whose partition has changed moves there; otherwise it is "
-        "updated where it is",
-    )
-)
-PRUNE_BY_RANGES = declare(
-    Option(
-        key="hoodie.bloom.index.prune.by.ranges",
-        parse=option.parse_bool,
-        default=True,
-        doc="with BLOOM and GLOBAL_BLOOM, files whose keys lie elsewhere are left out before their "
-        "filters are asked",
-    )
-)
-NUM_BUCKETS = declare(
-    Option(
-        key="hoodie.bucket.index.num.buckets",
-        parse=option.parse_positive,
-        default=256,
-        doc="with BUCKET, file groups of a partition; a table keeps the number it began with",
-    )
-)
-HASH_FIELDS = declare(
-    Option(
-        key="hoodie.bucket.index.hash.field",
-        parse=_hash_fields,
-        default=None,
-        doc="with BUCKET, the columns of the record key that choose the bucket; all of them when "
-        "absent",
-    )
-)
-BUCKET_ENGINE = declare(
-    Option(
-        key="hoodie.index.bucket.engine",
-        parse=_engine,
-        default="SIMPLE",
-        doc="with BUCKET, how buckets are chosen; CONSISTENT_HASHING is not supported",
-    )
-)
+"""how stored keys are found"""
+SIMPLE_MOVES = declare("hoodie.simple.index.update.partition.path", option.parse_bool, default=True)
+"""with GLOBAL_SIMPLE, a record whose partition has changed moves there; otherwise it is updated
+where it is"""
+BLOOM_MOVES = declare("hoodie.bloom.index.update.partition.path", option.parse_bool, default=True)
+"""with GLOBAL_BLOOM, a record whose partition has changed moves there; otherwise it is updated
+where it is"""
+PRUNE_BY_RANGES = declare("hoodie.bloom.index.prune.by.ranges", option.parse_bool, default=True)
+"""with BLOOM and GLOBAL_BLOOM, files whose keys lie elsewhere are left out before their filters are
+asked"""
+NUM_BUCKETS = declare("hoodie.bucket.index.num.buckets", option.parse_positive, default=256)
+"""with BUCKET, file groups of a partition; a table keeps the number it began with"""
+HASH_FIELDS = declare("hoodie.bucket.index.hash.field", _hash_fields, default=None)
+"""with BUCKET, the columns of the record key that choose the bucket; all of them when absent"""
+BUCKET_ENGINE = declare("hoodie.index.bucket.engine", _engine, default="SIMPLE")
+"""with BUCKET, how buckets are chosen; CONSISTENT_HASHING is not supported"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +88,11 @@ class IndexConfig:
     only global indexes notice. ``hash_fields`` is None for all columns of the record key.
     """
 
-    index_type: IndexType = INDEX_TYPE.default
-    moves_records: bool = SIMPLE_MOVES.default
-    prunes_by_ranges: bool = PRUNE_BY_RANGES.default
-    num_buckets: int = NUM_BUCKETS.default
-    hash_fields: tuple[str, ...] | None = HASH_FIELDS.default
+    index_type: IndexType = setting(INDEX_TYPE)
+    moves_records: bool = setting(SIMPLE_MOVES)
+    prunes_by_ranges: bool = setting(PRUNE_BY_RANGES)
+    num_buckets: int = setting(NUM_BUCKETS)
+    hash_fields: tuple[str, ...] | None = setting(HASH_FIELDS)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> IndexConfig:
@@ -153,16 +103,11 @@ class IndexConfig:
             UnsupportedError: an index of Hudi's that is not followed here.
         """
         BUCKET_ENGINE.read(options)
-        index_type = INDEX_TYPE.read(options)
-        by_simple, by_bloom = SIMPLE_MOVES.read(options), BLOOM_MOVES.read(options)
-        is_pruning = PRUNE_BY_RANGES.read(options) or not index_type.reads_bloom_filters
-        return cls(
-            index_type=index_type,
-            moves_records=by_bloom if index_type.reads_bloom_filters else by_simple,
-            prunes_by_ranges=is_pruning,
-            num_buckets=NUM_BUCKETS.read(options),
-            hash_fields=HASH_FIELDS.read(options),
-        )
+        by_bloom = BLOOM_MOVES.read(options)
+        found = read_settings(cls, options)
+        if found.index_type.reads_bloom_filters:
+            return replace(found, moves_records=by_bloom)
+        return replace(found, prunes_by_ranges=True)
 
     @property
     def is_hashed(self) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from pyhudi.config import option
 from pyhudi.config.option import Option, declare
 from pyhudi.errors import OptionError, TableMismatchError
+
+T = TypeVar("T")
 
 _PACKAGE = "org.apache.hudi.keygen."
 SIMPLE = f"{_PACKAGE}SimpleKeyGenerator"
@@ -121,104 +123,45 @@ def _parser_class(text: str) -> str:
     return text
 
 
-TIMESTAMP_TYPE = declare(
-    Option(
-        key=f"{_TIME}timestamp.type",
-        aliases=(f"{_OLD}timestamp.type",),
-        parse=option.parse_enum(TimestampType),
-        default=None,
-        doc="what the values of a timestamp-based partition column are",
-    )
+def _timed(name: str, parse: Callable[[str], T], *, default: T) -> Option[T]:
+    """An option of these key generators, under its key and its older one."""
+    return declare(f"{_TIME}{name}", parse, default=default, aliases=(f"{_OLD}{name}",))
+
+
+TIMESTAMP_TYPE = _timed("timestamp.type", option.parse_enum(TimestampType), default=None)
+"""what the values of a timestamp-based partition column are"""
+SCALAR_UNIT = _timed(
+    "timestamp.scalar.time.unit", option.parse_enum(TimeUnit), default=TimeUnit.SECONDS
 )
-SCALAR_UNIT = declare(
-    Option(
-        key=f"{_TIME}timestamp.scalar.time.unit",
-        aliases=(f"{_OLD}timestamp.scalar.time.unit",),
-        parse=option.parse_enum(TimeUnit),
-        default=TimeUnit.SECONDS,
-        doc="unit of the numbers of timestamp type SCALAR",
-    )
+"""unit of the numbers of timestamp type SCALAR"""
+INPUT_FORMAT = _timed("input.dateformat", str, default="")
+"""patterns that partition texts are read by, of DATE_STRING and MIXED"""
+INPUT_FORMAT_DELIMITER = _timed(
+    "input.dateformat.list.delimiter.regex", option.parse_text, default=","
 )
-INPUT_FORMAT = declare(
-    Option(
-        key=f"{_TIME}input.dateformat",
-        aliases=(f"{_OLD}input.dateformat",),
-        parse=str,
-        default="",
-        doc="patterns that partition texts are read by, of DATE_STRING and MIXED",
-    )
-)
-INPUT_FORMAT_DELIMITER = declare(
-    Option(
-        key=f"{_TIME}input.dateformat.list.delimiter.regex",
-        aliases=(f"{_OLD}input.dateformat.list.delimiter.regex",),
-        parse=option.parse_text,
-        default=",",
-        doc="regular expression between the patterns of the input format",
-    )
-)
-INPUT_ZONE = declare(
-    Option(
-        key=f"{_TIME}input.timezone",
-        aliases=(f"{_OLD}input.timezone",),
-        parse=option.parse_optional_text,
-        default=None,
-        doc="zone of texts that state none; UTC when absent, where Hudi takes the JVM's",
-    )
-)
-OUTPUT_FORMAT = declare(
-    Option(
-        key=f"{_TIME}output.dateformat",
-        aliases=(f"{_OLD}output.dateformat",),
-        parse=str,
-        default="",
-        doc="pattern of the partition path",
-    )
-)
-OUTPUT_ZONE = declare(
-    Option(
-        key=f"{_TIME}output.timezone",
-        aliases=(f"{_OLD}output.timezone",),
-        parse=option.parse_optional_text,
-        default=None,
-        doc="zone of the partition path; when absent that of the text, else UTC",
-    )
-)
-ZONE = declare(
-    Option(
-        key=f"{_TIME}timezone",
-        aliases=(f"{_OLD}timezone",),
-        parse=option.parse_optional_text,
-        default=None,
-        doc="zone of both input and output; goes before theirs",
-    )
-)
+"""regular expression between the patterns of the input format"""
+INPUT_ZONE = _timed("input.timezone", option.parse_optional_text, default=None)
+"""zone of texts that state none; UTC when absent, where Hudi takes the JVM's"""
+OUTPUT_FORMAT = _timed("output.dateformat", str, default="")
+"""pattern of the partition path"""
+OUTPUT_ZONE = _timed("output.timezone", option.parse_optional_text, default=None)
+"""zone of the partition path; when absent that of the text, else UTC"""
+ZONE = _timed("timezone", option.parse_optional_text, default=None)
+"""zone of both input and output; goes before theirs"""
 DATE_PARSER = declare(
-    Option(
-        key="hoodie.keygen.datetime.parser.class",
-        aliases=("hoodie.deltastreamer.keygen.datetime.parser.class",),
-        parse=_parser_class,
-        default=_PARSER_CLASS,
-        doc="class that reads dates; only Hudi's own",
-    )
+    "hoodie.keygen.datetime.parser.class",
+    _parser_class,
+    default=_PARSER_CLASS,
+    aliases=("hoodie.deltastreamer.keygen.datetime.parser.class",),
 )
+"""class that reads dates; only Hudi's own"""
 
 DROP_PARTITION_COLUMNS = declare(
-    Option(
-        key="hoodie.datasource.write.drop.partition.columns",
-        parse=option.parse_bool,
-        default=None,
-        doc="partition columns are not kept in the files of a new table; readers get texts",
-    )
+    "hoodie.datasource.write.drop.partition.columns", option.parse_bool, default=None
 )
-POPULATE_META_FIELDS = declare(
-    Option(
-        key="hoodie.populate.meta.fields",
-        parse=option.parse_bool,
-        default=None,
-        doc="false: the files of a new table have empty meta columns, keys are made from the rows",
-    )
-)
+"""partition columns are not kept in the files of a new table; readers get texts"""
+POPULATE_META_FIELDS = declare("hoodie.populate.meta.fields", option.parse_bool, default=None)
+"""false: the files of a new table have empty meta columns, keys are made from the rows"""
 
 # The order of Hudi's list; all of them are persisted with the table, if they were given.
 _OPTIONS: tuple[Option[Any], ...] = (

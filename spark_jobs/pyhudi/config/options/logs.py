@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import declare, setting
 
 
 class LogDataFormat(Enum):
@@ -19,55 +18,25 @@ class LogDataFormat(Enum):
 
 
 LOG_DATA_FORMAT = declare(
-    Option(
-        key="hoodie.logfile.data.block.format",
-        parse=option.parse_enum(LogDataFormat),
-        default=LogDataFormat.AVRO,
-        doc="what the rows in a log block are written as",
-    )
+    "hoodie.logfile.data.block.format", option.parse_enum(LogDataFormat), default=LogDataFormat.AVRO
 )
+"""what the rows in a log block are written as"""
 LOG_BLOCK_SIZE = declare(
-    Option(
-        key="hoodie.logfile.data.block.max.size",
-        parse=option.parse_positive,
-        default=256 << 20,
-        doc="bytes of rows after which a log block ends",
-    )
+    "hoodie.logfile.data.block.max.size", option.parse_positive, default=256 << 20
 )
-LOG_FILE_SIZE = declare(
-    Option(
-        key="hoodie.logfile.max.size",
-        parse=option.parse_positive,
-        default=1 << 30,
-        doc="bytes after which the next block begins another log file",
-    )
-)
+"""bytes of rows after which a log block ends"""
+LOG_FILE_SIZE = declare("hoodie.logfile.max.size", option.parse_positive, default=1 << 30)
+"""bytes after which the next block begins another log file"""
 SMALL_FILE_CANDIDATES = declare(
-    Option(
-        key="hoodie.merge.small.file.group.candidates.limit",
-        parse=option.parse_positive,
-        default=1,
-        doc="file groups of a partition of a merge-on-read table that get inserts, at most",
-    )
+    "hoodie.merge.small.file.group.candidates.limit", option.parse_positive, default=1
 )
+"""file groups of a partition of a merge-on-read table that get inserts, at most"""
 
-MERGE_MEMORY = declare(
-    Option(
-        key="hoodie.memory.merge.max.size",
-        parse=option.parse_size,
-        default=1 << 30,
-        doc="bytes of log records that one file slice holds in memory while it is merged; what "
-        "goes beyond waits on disk",
-    )
-)
-SPILL_FOLDER = declare(
-    Option(
-        key="hoodie.memory.spillable.map.path",
-        parse=option.parse_optional_text,
-        default=None,
-        doc="folder for what waits on disk; the system's folder for temporary files when absent",
-    )
-)
+MERGE_MEMORY = declare("hoodie.memory.merge.max.size", option.parse_size, default=1 << 30)
+"""bytes of log records that one file slice holds in memory while it is merged; what goes beyond
+waits on disk"""
+SPILL_FOLDER = declare("hoodie.memory.spillable.map.path", option.parse_optional_text, default=None)
+"""folder for what waits on disk; the system's folder for temporary files when absent"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +46,10 @@ class LogConfig:
     Units: sizes in bytes.
     """
 
-    data_format: LogDataFormat = LOG_DATA_FORMAT.default
-    block_size: int = LOG_BLOCK_SIZE.default
-    file_size: int = LOG_FILE_SIZE.default
-    small_file_candidates: int = SMALL_FILE_CANDIDATES.default
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> LogConfig:
-        """How options ask for them."""
-        return cls(
-            data_format=LOG_DATA_FORMAT.read(options),
-            block_size=LOG_BLOCK_SIZE.read(options),
-            file_size=LOG_FILE_SIZE.read(options),
-            small_file_candidates=SMALL_FILE_CANDIDATES.read(options),
-        )
+    data_format: LogDataFormat = setting(LOG_DATA_FORMAT)
+    block_size: int = setting(LOG_BLOCK_SIZE)
+    file_size: int = setting(LOG_FILE_SIZE)
+    small_file_candidates: int = setting(SMALL_FILE_CANDIDATES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +61,8 @@ class MergeMemory:
     (where the limit is that of the map of one file group's log records).
     """
 
-    limit_bytes: int = MERGE_MEMORY.default
-    folder: str | None = None
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> MergeMemory:
-        """The room that options allow.
-
-        Raises:
-            OptionError: a limit that is no number of bytes.
-        """
-        return cls(limit_bytes=MERGE_MEMORY.read(options), folder=SPILL_FOLDER.read(options))
+    limit_bytes: int = setting(MERGE_MEMORY)
+    folder: str | None = setting(SPILL_FOLDER)
 
 
 DEFAULT_MEMORY: Final = MergeMemory()

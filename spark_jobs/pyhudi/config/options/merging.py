@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
+from pyhudi.config.option import Option, declare, read_settings, setting
 from pyhudi.errors import OptionError, UnsupportedError
 
 _MODEL: Final = "org.apache.hudi.common.model."
@@ -18,6 +18,8 @@ EVENT_TIME_PAYLOAD: Final = f"{_MODEL}EventTimeAvroPayload"
 PARTIAL_UPDATE_PAYLOAD: Final = f"{_MODEL}PartialUpdateAvroPayload"
 NON_DEFAULTS_PAYLOAD: Final = f"{_MODEL}OverwriteNonDefaultsWithLatestAvroPayload"
 DMS_PAYLOAD: Final = f"{_MODEL}AWSDmsAvroPayload"
+PAYLOAD_PROPERTY: Final = "hoodie.compaction.payload.class"
+"""What hoodie.properties calls the payload class, which requests may do too."""
 CUSTOM_PAYLOAD: Final = "pyhudi.merge.custom.Merger"
 """What stands in a table's properties for a merger in Python. Hudi has no such class, so it reads
 the table and refuses to merge into it."""
@@ -71,63 +73,36 @@ _MODES: Final[Mapping[MergeMode, RecordMergeMode]] = {
     MergeMode.COMMIT_TIME: RecordMergeMode.COMMIT_TIME,
     MergeMode.EVENT_TIME: RecordMergeMode.EVENT_TIME,
 }
-_PAYLOADS: Final[Mapping[RecordMergeMode, str]] = {
-    RecordMergeMode.COMMIT_TIME: OVERWRITE_PAYLOAD,
-    RecordMergeMode.EVENT_TIME: DEFAULT_PAYLOAD,
-}
+_PAYLOADS: Final = {asked: mode.value for mode, asked in _MODES.items()}
 _KNOWN = f"supported are {', '.join(sorted(_MODE_OF_PAYLOAD.keys() - {CUSTOM_PAYLOAD}))}"
 
 
 def _payload(text: str) -> str | None:
     if text and text not in _MODE_OF_PAYLOAD:
-        raise UnsupportedError(f"{PAYLOAD_CLASS.key} is {text!r}, which is not supported; {_KNOWN}")
+        raise UnsupportedError(f"{text!r}, which is not supported; {_KNOWN}")
     return text or None
 
 
 PAYLOAD_CLASS = declare(
-    Option(
-        key="hoodie.datasource.write.payload.class",
-        aliases=("hoodie.compaction.payload.class",),
-        parse=_payload,
-        default=None,
-        doc="which of two records of a key wins, as a Hudi class",
-    )
+    "hoodie.datasource.write.payload.class", _payload, default=None, aliases=(PAYLOAD_PROPERTY,)
 )
+"""which of two records of a key wins, as a Hudi class"""
 MERGE_MODE: Option[RecordMergeMode | None] = declare(
-    Option(
-        key="hoodie.write.record.merge.mode",
-        aliases=("hoodie.record.merge.mode",),
-        parse=option.parse_enum(RecordMergeMode),
-        default=None,
-        since="1.0",
-        doc="which of two records of a key wins, as a mode; CUSTOM needs a merger or payload class",
-    )
+    "hoodie.write.record.merge.mode",
+    option.parse_enum(RecordMergeMode),
+    default=None,
+    aliases=("hoodie.record.merge.mode",),
+    since="1.0",
 )
+"""which of two records of a key wins, as a mode; CUSTOM needs a merger or payload class"""
 CUSTOM_MERGER = declare(
-    Option(
-        key="pyhudi.merge.custom.merger",
-        parse=option.parse_optional_text,
-        default=None,
-        since="pyhudi",
-        doc="a Python class that merges records, `package.module:Class`; the table remembers it",
-    )
+    "pyhudi.merge.custom.merger", option.parse_optional_text, default=None, since="pyhudi"
 )
-DELETE_FIELD = declare(
-    Option(
-        key="hoodie.payload.delete.field",
-        parse=option.parse_optional_text,
-        default=None,
-        doc="column whose value can say that a row deletes its record",
-    )
-)
-DELETE_MARKER = declare(
-    Option(
-        key="hoodie.payload.delete.marker",
-        parse=option.parse_optional_text,
-        default=None,
-        doc="the value of that column in rows that delete",
-    )
-)
+"""a Python class that merges records, `package.module:Class`; the table remembers it"""
+DELETE_FIELD = declare("hoodie.payload.delete.field", option.parse_optional_text, default=None)
+"""column whose value can say that a row deletes its record"""
+DELETE_MARKER = declare("hoodie.payload.delete.marker", option.parse_optional_text, default=None)
+"""the value of that column in rows that delete"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +113,7 @@ class MergeConfig:
     """
 
     payload_class: str | None = None
-    custom_merger: str | None = None
+    custom_merger: str | None = setting(CUSTOM_MERGER)
     delete_marker: DeleteMarker | None = None
 
     @classmethod
@@ -149,10 +124,10 @@ class MergeConfig:
             OptionError: options that contradict each other, or half of a pair.
             UnsupportedError: another class.
         """
-        merger = CUSTOM_MERGER.read(options)
-        return cls(
-            payload_class=_requested_payload(options, merger),
-            custom_merger=merger,
+        return read_settings(
+            cls,
+            options,
+            payload_class=_requested_payload(options, CUSTOM_MERGER.read(options)),
             delete_marker=_requested_marker(options),
         )
 

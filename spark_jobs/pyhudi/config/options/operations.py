@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, declare
-from pyhudi.errors import UnsupportedError
+from pyhudi.config.option import declare, read_settings, setting
 
 
 class Operation(Enum):
@@ -62,15 +61,6 @@ _OTHERS = ("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_pr
 _WRITE = "hoodie.datasource.write."
 
 
-def _operation(text: str) -> Operation:
-    if text.lower() in _OTHERS:
-        raise UnsupportedError(
-            f"{OPERATION.key} is {text!r}, which is not supported; supported are "
-            f"{', '.join(member.value for member in Operation)}"
-        )
-    return option.parse_enum(Operation)(text)
-
-
 def _bulk_overwrite(text: str) -> Operation | None:
     if not text:
         return None
@@ -85,105 +75,44 @@ def _paths(text: str) -> tuple[str, ...]:
 
 
 OPERATION = declare(
-    Option(
-        key=f"{_WRITE}operation",
-        parse=_operation,
-        default=Operation.UPSERT,
-        doc="what becomes of the rows",
-    )
+    f"{_WRITE}operation", option.parse_enum(Operation, not_done=_OTHERS), default=Operation.UPSERT
 )
+"""what becomes of the rows"""
 BULK_OVERWRITE = declare(
-    Option(
-        key="hoodie.bulkinsert.overwrite.operation.type",
-        parse=_bulk_overwrite,
-        default=None,
-        doc="what a bulk insert replaces, as the operation insert_overwrite or "
-        "insert_overwrite_table does",
-    )
+    "hoodie.bulkinsert.overwrite.operation.type", _bulk_overwrite, default=None
 )
+"""what a bulk insert replaces, as the operation insert_overwrite or insert_overwrite_table does"""
 OVERWRITE_MODE = declare(
-    Option(
-        key="hoodie.datasource.overwrite.mode",
-        parse=option.parse_enum(OverwriteMode),
-        default=OverwriteMode.DYNAMIC,
-        doc="what Spark SQL takes INSERT OVERWRITE without a partition for; here the operation "
-        "decides, as in Hudi's data frame writer",
-    )
+    "hoodie.datasource.overwrite.mode",
+    option.parse_enum(OverwriteMode),
+    default=OverwriteMode.DYNAMIC,
 )
+"""what Spark SQL takes INSERT OVERWRITE without a partition for; here the operation decides, as in
+Hudi's data frame writer"""
 _NO_PATHS: tuple[str, ...] = ()
-STATIC_PARTITIONS = declare(
-    Option(
-        key="hoodie.static.overwrite.partition.paths",
-        parse=_paths,
-        default=_NO_PATHS,
-        doc="partition paths that insert_overwrite replaces instead of those in the batch",
-    )
-)
-PARTITIONS_TO_DELETE = declare(
-    Option(
-        key=f"{_WRITE}partitions.to.delete",
-        parse=_paths,
-        default=None,
-        doc="partition paths that delete_partition hides, with * for any characters; without it "
-        "those in the batch",
-    )
-)
-DROP_DUPLICATES = declare(
-    Option(
-        key=f"{_WRITE}insert.drop.duplicates",
-        parse=option.parse_bool,
-        default=False,
-        doc="an insert leaves out rows whose key the table has, and keeps one row a key",
-    )
-)
+STATIC_PARTITIONS = declare("hoodie.static.overwrite.partition.paths", _paths, default=_NO_PATHS)
+"""partition paths that insert_overwrite replaces instead of those in the batch"""
+PARTITIONS_TO_DELETE = declare(f"{_WRITE}partitions.to.delete", _paths, default=None)
+"""partition paths that delete_partition hides, with * for any characters; without it those in the
+batch"""
+DROP_DUPLICATES = declare(f"{_WRITE}insert.drop.duplicates", option.parse_bool, default=False)
+"""an insert leaves out rows whose key the table has, and keeps one row a key"""
 DUPLICATE_POLICY = declare(
-    Option(
-        key="hoodie.datasource.insert.dup.policy",
-        parse=option.parse_enum(StoredKeys),
-        default=StoredKeys.KEEP,
-        doc="an insert keeps or drops rows whose key the table has, or fails",
-    )
+    "hoodie.datasource.insert.dup.policy", option.parse_enum(StoredKeys), default=StoredKeys.KEEP
 )
-COMBINE_BEFORE_UPSERT = declare(
-    Option(
-        key="hoodie.combine.before.upsert",
-        parse=option.parse_bool,
-        default=True,
-        doc="one record a key before an upsert",
-    )
-)
-COMBINE_BEFORE_INSERT = declare(
-    Option(
-        key="hoodie.combine.before.insert",
-        parse=option.parse_bool,
-        default=False,
-        doc="one record a key before an insert or bulk insert",
-    )
-)
-COMBINE_BEFORE_DELETE = declare(
-    Option(
-        key="hoodie.combine.before.delete",
-        parse=option.parse_bool,
-        default=True,
-        doc="one record a key before a delete",
-    )
-)
+"""an insert keeps or drops rows whose key the table has, or fails"""
+COMBINE_BEFORE_UPSERT = declare("hoodie.combine.before.upsert", option.parse_bool, default=True)
+"""one record a key before an upsert"""
+COMBINE_BEFORE_INSERT = declare("hoodie.combine.before.insert", option.parse_bool, default=False)
+"""one record a key before an insert or bulk insert"""
+COMBINE_BEFORE_DELETE = declare("hoodie.combine.before.delete", option.parse_bool, default=True)
+"""one record a key before a delete"""
 ALLOW_DUPLICATES = declare(
-    Option(
-        key="hoodie.merge.allow.duplicate.on.inserts",
-        parse=option.parse_bool,
-        default=True,
-        doc="inserts into an existing file keep records of keys it has",
-    )
+    "hoodie.merge.allow.duplicate.on.inserts", option.parse_bool, default=True
 )
-ALLOW_EMPTY_COMMIT = declare(
-    Option(
-        key="hoodie.allow.empty.commit",
-        parse=option.parse_bool,
-        default=False,
-        doc="a write with nothing to write makes a commit all the same; Hudi's default is true",
-    )
-)
+"""inserts into an existing file keep records of keys it has"""
+ALLOW_EMPTY_COMMIT = declare("hoodie.allow.empty.commit", option.parse_bool, default=False)
+"""a write with nothing to write makes a commit all the same; Hudi's default is true"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,12 +124,16 @@ class BatchConfig:
     None when the batch names them. ``is_deduplicated`` asks for one row a key.
     """
 
-    bulk_overwrite: Operation | None = None
-    static_partitions: tuple[str, ...] = ()
-    partitions_to_delete: tuple[str, ...] | None = None
-    stored_keys: StoredKeys = StoredKeys.KEEP
-    is_deduplicated: bool = False
-    allow_empty_commit: bool = ALLOW_EMPTY_COMMIT.default
+    bulk_overwrite: Operation | None = setting(BULK_OVERWRITE)
+    static_partitions: tuple[str, ...] = setting(STATIC_PARTITIONS)
+    partitions_to_delete: tuple[str, ...] | None = setting(PARTITIONS_TO_DELETE)
+    stored_keys: StoredKeys = setting(DUPLICATE_POLICY)
+    is_deduplicated: bool = setting(DROP_DUPLICATES)
+    combine_before_upsert: bool = setting(COMBINE_BEFORE_UPSERT)
+    combine_before_insert: bool = setting(COMBINE_BEFORE_INSERT)
+    combine_before_delete: bool = setting(COMBINE_BEFORE_DELETE)
+    allow_duplicates_on_insert: bool = setting(ALLOW_DUPLICATES)
+    allow_empty_commit: bool = setting(ALLOW_EMPTY_COMMIT)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> BatchConfig:
@@ -210,12 +143,5 @@ class BatchConfig:
             OptionError: a value that is not allowed.
         """
         OVERWRITE_MODE.read(options)
-        drops = DROP_DUPLICATES.read(options)
-        return cls(
-            bulk_overwrite=BULK_OVERWRITE.read(options),
-            static_partitions=STATIC_PARTITIONS.read(options),
-            partitions_to_delete=PARTITIONS_TO_DELETE.read(options),
-            stored_keys=StoredKeys.DROP if drops else DUPLICATE_POLICY.read(options),
-            is_deduplicated=drops,
-            allow_empty_commit=ALLOW_EMPTY_COMMIT.read(options),
-        )
+        drops = {"stored_keys": StoredKeys.DROP} if DROP_DUPLICATES.read(options) else {}
+        return read_settings(cls, options, **drops)

@@ -1,4 +1,4 @@
-"""Date patterns in Joda's language, the one that Hudi's options speak, taken apart and spelled."""
+"""Date patterns in Joda's language, the one that Hudi's options speak, parsed and formatted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Part:
 
     @property
     def is_number(self) -> bool:
-        """Whether the part is spelled in digits."""
+        """Whether the part is formatted in digits."""
         if self.letter in ("M", "E"):
             return self.letter == "M" and self.width < TEXT_WIDTH
         return bool(self.letter) and self.letter not in "GazZ"
@@ -99,7 +99,7 @@ def _parts(pattern: str) -> Iterator[Part]:
 
 
 def resolution_millis(parts: tuple[Part, ...]) -> int:
-    """How much time values may differ in without being spelled differently.
+    """How much time values may differ in without being formatted differently.
 
     Units: milliseconds.
     """
@@ -107,12 +107,12 @@ def resolution_millis(parts: tuple[Part, ...]) -> int:
 
 
 def shows_offset(parts: tuple[Part, ...]) -> bool:
-    """Whether the offset of the zone is spelled."""
+    """Whether the offset of the zone is formatted."""
     return any(part.letter == "Z" for part in parts)
 
 
 def check_spellable(pattern: str) -> None:
-    """Refuse a pattern that cannot be spelled.
+    """Refuse a pattern that cannot be formatted.
 
     Raises:
         OptionError: a letter has no meaning.
@@ -141,9 +141,9 @@ class _Moment:
 def spell_date(
     parts: tuple[Part, ...], local_millis: int, offset_millis: int, zone_id: str | None
 ) -> str:
-    """Spell a moment.
+    """Format a moment.
 
-    ``zone_id`` is what ZZZ spells; None takes the offset for it.
+    ``zone_id`` is what ZZZ formats; None takes the offset for it.
 
     Units: milliseconds of the local clock since 1970, and its offset from UTC in milliseconds.
     Source: DateTimeFormatter.print, Joda-Time 2.9 (English texts, proleptic Gregorian calendar).
@@ -160,7 +160,7 @@ def spell_date(
         day=day,
     )
     return "".join(
-        part.literal if not part.letter else _SPELLINGS[part.letter](moment, part.width)
+        part.literal if not part.letter else _FORMATS[part.letter](moment, part.width)
         for part in parts
     )
 
@@ -237,7 +237,7 @@ def _hour(moment: _Moment) -> int:
     return moment.millis // HOUR_MILLIS
 
 
-_SPELLINGS: dict[str, Callable[[_Moment, int], str]] = {
+_FORMATS: dict[str, Callable[[_Moment, int], str]] = {
     "G": lambda at, _: "AD" if at.year > 0 else "BC",
     "C": lambda at, width: _padded((at.year if at.year > 0 else 1 - at.year) // 100, width),
     "Y": lambda at, width: _year(at.year if at.year > 0 else 1 - at.year, width),

@@ -34,11 +34,7 @@ def _any_of(names: Sequence[str]) -> str:
     return "|".join([*names, *(name[:TEXT_WIDTH] for name in names)])
 
 
-_TEXTS = {
-    "E": _any_of(WEEKDAYS),
-    "a": "AM|PM",
-    "Z": "Z|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?",
-}
+_TEXTS = {"E": _any_of(WEEKDAYS), "a": "AM|PM", "Z": "Z|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,7 @@ class TimestampPath:
         return self.config.type in (TimestampType.DATE_STRING, TimestampType.MIXED)
 
     def texts(self, column: pa.Array) -> pa.StringArray:
-        """Spell a column; a null counts as one tick after 1970.
+        """Format a column; a null counts as one tick after 1970.
 
         Shapes: one text a row, never null.
 
@@ -172,7 +172,7 @@ class TimestampPath:
         return self.config.unit
 
     def _spelled(self, millis: Longs, offsets: Longs, zone: str | None) -> pa.StringArray:
-        """Spell each distinct moment once, down to what the pattern shows."""
+        """Format each distinct moment once, down to what the pattern shows."""
         parts = parse_pattern(self.config.output_format)
         step = resolution_millis(parts)
         ticks = (millis + offsets) // step

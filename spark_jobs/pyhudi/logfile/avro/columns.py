@@ -1,6 +1,6 @@
 """Avro records decoded column by column: one step for all records at a time, none for each.
 
-A cursor a record stands before the next field of each; decoding a field moves all cursors on. What
+A cursor a record points at the next field of each; decoding a field moves all cursors on. What
 fields a schema has is known beforehand, so records of any values go the same way.
 
 Source: the binary encoding of Avro 1.11.
@@ -36,7 +36,7 @@ _PLAIN: Final = (*_TEXTS, *_WHOLE, *_SIZES)
 
 
 def columnar(kind: AvroType, named: dict[str, AvroType] | None = None) -> AvroType | None:
-    """A parsed schema with each name replaced by what it stands for.
+    """A parsed schema with each name replaced by the type it names.
 
     None for a type of arrays or maps, whose values are not all made of the same fields.
     """
@@ -91,7 +91,7 @@ def decode_columns(
 
 
 def spans(data: Bytes, starts: Cursors, ends: Cursors) -> pa.Array:
-    """The bytes between places in ``data``, in their order and apart, as binary values.
+    """The bytes between positions in ``data``, in their order and apart, as binary values.
 
     Raises:
         CorruptTableError: one reaches into the next.
@@ -185,8 +185,8 @@ def _union(
     at[rows] = behind
     if found is None:
         return None, at
-    places = np.cumsum(has_value) - 1
-    return found.take(pa.array(places, mask=~has_value)), at
+    positions = np.cumsum(has_value) - 1
+    return found.take(pa.array(positions, mask=~has_value)), at
 
 
 def _varints(data: Bytes, at: Cursors) -> tuple[npt.NDArray[np.int64], Cursors]:

@@ -133,8 +133,8 @@ def _union(array: pa.Array, kinds: Sequence[AvroType], where: str) -> Iterator[P
     yield pc.if_else(is_there, _scalar(branches[inner]), _scalar(null))
     values = array.drop_null()
     joined = _joined(list(_encoded(values, kinds[inner], where)), len(values))
-    places = np.cumsum(is_there.to_numpy(zero_copy_only=False)) - 1
-    yield joined.take(pa.array(places, mask=array.is_null().to_numpy(zero_copy_only=False)))
+    positions = np.cumsum(is_there.to_numpy(zero_copy_only=False)) - 1
+    yield joined.take(pa.array(positions, mask=array.is_null().to_numpy(zero_copy_only=False)))
 
 
 def _scalar(data: bytes) -> pa.Scalar:

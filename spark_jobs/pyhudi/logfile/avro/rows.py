@@ -40,7 +40,7 @@ class RecordSchema:
 
     ``plain`` is the Avro schema without logical types, parsed, and ``columnar`` the same for
     decoding by columns, None where records hold arrays or maps and are decoded one by one.
-    ``arrow`` has the types that values come to.
+    ``arrow`` has the types that values are given in.
     """
 
     plain: Mapping[str, Any]

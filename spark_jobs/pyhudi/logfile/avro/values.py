@@ -1,4 +1,7 @@
-"""Avro values as their bytes say them, and as their logical types mean them. Pure."""
+"""Avro values as their bytes say them, and as their logical types mean them. Pure.
+
+Source: the logical types of Avro 1.11.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +76,12 @@ def _decimals(array: pa.BinaryArray, kind: pa.Decimal128Type) -> pa.Array:
     given = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, np.uint8)
     given = given[: offsets[-1]]
     rows = np.repeat(np.arange(len(array)), lengths)
-    places = np.arange(len(given)) - np.repeat(offsets[:-1], lengths)
+    positions = np.arange(len(given)) - np.repeat(offsets[:-1], lengths)
     wide = np.zeros((len(array), _DECIMAL_BYTES), dtype=np.uint8)
     is_negative = np.zeros(len(array), dtype=bool)
     filled = np.flatnonzero(lengths)
     is_negative[filled] = given[offsets[:-1][filled]] >= 0x80
     wide[is_negative] = 0xFF
     # Arrow keeps the least byte first.
-    wide[rows, np.repeat(lengths, lengths) - 1 - places] = given
+    wide[rows, np.repeat(lengths, lengths) - 1 - positions] = given
     return pa.Array.from_buffers(kind, len(array), [validity, pa.py_buffer(wide.tobytes())])

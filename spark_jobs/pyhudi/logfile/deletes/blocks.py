@@ -243,8 +243,8 @@ def _columns(records: list[dict[str, Any]]) -> Deletes:
         kinds=single.kinds,
         orderings=single.values,
         several=tuple(
-            _unwrapped([each[place] if place < len(each) else None for each in arrays])
-            for place in range(width)
+            _unwrapped([each[position] if position < len(each) else None for each in arrays])
+            for position in range(width)
         ),
     )
 

@@ -63,22 +63,20 @@ def kept_deletes(keys: pa.StringArray, partition: str, orderings: Sequence[pa.Ar
 
 def joined_deletes(parts: Sequence[Deletes]) -> Deletes:
     """The deletes of all parts, in their order."""
-    single = _joined(
-        [OrderingColumn(kinds=part.kinds, values=part.orderings) for part in parts],
-    )
-    places = range(max((len(part.several) for part in parts), default=0))
+    single = _joined([OrderingColumn(kinds=part.kinds, values=part.orderings) for part in parts])
+    positions = range(max((len(part.several) for part in parts), default=0))
     return Deletes(
         keys=pa.concat_arrays([part.keys for part in parts]),
         partitions=pa.concat_arrays([part.partitions for part in parts]),
         kinds=single.kinds,
         orderings=single.values,
-        several=tuple(_joined([_at(part, place) for part in parts]) for place in places),
+        several=tuple(_joined([_at(part, position) for part in parts]) for position in positions),
     )
 
 
-def _at(part: Deletes, place: int) -> OrderingColumn:
-    if place < len(part.several):
-        return part.several[place]
+def _at(part: Deletes, position: int) -> OrderingColumn:
+    if position < len(part.several):
+        return part.several[position]
     return OrderingColumn(kinds=np.zeros(len(part), dtype=np.int8))
 
 

@@ -94,7 +94,7 @@ def merge_log_records(
     rule: MergeRule,
     memory: MergeMemory = DEFAULT_MEMORY,
 ) -> LogRecords:
-    """What rows and deletes in their order of arrival come to, one record a key.
+    """Merge rows and deletes in their order of arrival to one record a key.
 
     Shapes: the tables among ``parts`` have the ``schema``, in which ``keys_of`` finds keys and
         ``rule`` its columns. Records are in no order.
@@ -146,7 +146,7 @@ class _Gathering:
             if is_full:
                 self._put_aside(self._spill)
         elif is_full or self._waiting_count >= max(WAITING_RECORDS, len(self._merged)):
-            self._settle()
+            self._merge_waiting()
             if self._merged_bytes > self._memory.limit_bytes // 4:
                 _log.info("log records of %d bytes and more wait on disk", self._merged_bytes)
                 schema = _packed(self.nothing).schema
@@ -154,14 +154,14 @@ class _Gathering:
                 self._put_aside(self._spill)
 
     def merged(self) -> LogRecords:
-        """What all records come to; nothing can be added after that."""
+        """Merge all records; nothing can be added after that."""
         if self._spill is None:
-            self._settle()
+            self._merge_waiting()
             return self._merged
         self._put_aside(self._spill)
         return _merged_parts(self._spill, self.nothing, self._rule, self._memory)
 
-    def _settle(self) -> None:
+    def _merge_waiting(self) -> None:
         self._merged = _one_a_key([self._merged, *self._waiting], self._rule)
         self._merged_bytes = self._merged.size_bytes
         self._waiting, self._waiting_bytes, self._waiting_count = [], 0, 0
@@ -176,7 +176,7 @@ class _Gathering:
 def _merged_parts(
     spill: KeyedSpill, nothing: LogRecords, rule: MergeRule, memory: MergeMemory
 ) -> LogRecords:
-    """What the records of each part of the spill come to, their rows in a file of their own."""
+    """Merge the records of each part of the spill, their rows in a file of their own."""
     unbounded = replace(memory, limit_bytes=sys.maxsize)
     with RowFile(nothing.rows.schema, memory.folder) as file:
         heads = [nothing]
@@ -322,7 +322,7 @@ def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
 
 
 def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: MergeRule) -> pa.Table:
-    """What each record comes to with the next of its key.
+    """Merge each record with the next of its key.
 
     A delete goes before what was there, and is replaced by what follows.
     """

@@ -106,8 +106,8 @@ def rows_at(rows: pa.Table, positions: Positions) -> pa.Table:
     found, first = [], 0
     for batch, end, stop in zip(batches, ends, np.searchsorted(ordered, ends), strict=True):
         if stop > first:
-            places = ordered[first:stop] - (end - batch.num_rows)
-            found.append(batch.take(pa.array(places)))
+            positions = ordered[first:stop] - (end - batch.num_rows)
+            found.append(batch.take(pa.array(positions)))
         first = stop
     taken = pa.Table.from_batches(found, rows.schema).combine_chunks()
     if is_ordered:

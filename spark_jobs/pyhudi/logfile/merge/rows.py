@@ -31,16 +31,6 @@ class MergedPart:
     deleted: int = 0
 
 
-def merged_rows(
-    stored: Iterable[pa.Table], records: LogRecords, keys_of: KeysOf, rule: MergeRule
-) -> Iterator[pa.Table]:
-    """The rows of a slice: stored ones as they are, those that records change, and new ones.
-
-    Shapes: as ``merged_parts``.
-    """
-    return (part.rows for part in merged_parts(stored, records, keys_of, rule))
-
-
 def merged_parts(
     stored: Iterable[pa.Table], records: LogRecords, keys_of: KeysOf, rule: MergeRule
 ) -> Iterator[MergedPart]:
@@ -54,14 +44,14 @@ def merged_parts(
     stored row; here every row of a key is changed, as a compaction changes it.
     """
     is_new = np.ones(len(records), dtype=bool)
-    places = KeyPositions(records.keys)
+    sought = KeyPositions(records.keys)
     for rows in stored:
-        hits, positions = places.find(keys_of(rows))
-        if not len(hits):
+        row_numbers, positions = sought.find(keys_of(rows))
+        if not len(row_numbers):
             yield MergedPart(rows=rows)
             continue
         is_new[positions] = False
-        yield from _changed(rows, hits, records.take(positions), rule)
+        yield from _changed(rows, row_numbers, records.take(positions), rule)
     met_nothing = int((is_new & records.is_delete).sum())
     if met_nothing:
         yield MergedPart(rows=records.rows.slice(0, 0), is_new=True, deleted=met_nothing)
@@ -84,10 +74,10 @@ def _not_deleted(rows: pa.Table, rule: MergeRule) -> pa.Table:
 
 
 def _changed(
-    rows: pa.Table, hits: Positions, records: LogRecords, rule: MergeRule
+    rows: pa.Table, row_numbers: Positions, records: LogRecords, rule: MergeRule
 ) -> Iterator[MergedPart]:
     """The rows of a table of which some meet a log record each."""
-    stored = _at(rows.select(rule.columns_to_merge(rows.schema.names)), hits)
+    stored = _at(rows.select(rule.columns_to_merge(rows.schema.names)), row_numbers)
     is_kept = _is_newer(stored, records, rule)
     alive = np.flatnonzero(~records.is_delete)
     if len(alive) < len(records):
@@ -96,7 +86,7 @@ def _changed(
         merged = rule.merge(stored, records.rows)
     is_kept[alive] = merged.is_kept
     is_untouched = np.ones(rows.num_rows, dtype=bool)
-    is_untouched[hits[~is_kept]] = False
+    is_untouched[row_numbers[~is_kept]] = False
     yield MergedPart(rows=rows.filter(pa.array(is_untouched)))
     deleted = int((~is_kept).sum()) - merged.rows.num_rows
     yield MergedPart(rows=merged.rows, is_changed=True, deleted=deleted)

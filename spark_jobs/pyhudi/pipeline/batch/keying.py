@@ -24,7 +24,7 @@ class Keying:
 
     ``data_schema`` is the table's schema without meta columns, or without any column where only
     keys count, as for deletes. ``ordering_fields`` are those columns that must have a value, and
-    ``failures`` says what becomes of rows that cannot be written.
+    ``failures`` says what is done with rows that cannot be written.
     """
 
     generator: KeyGenerator

@@ -23,9 +23,9 @@ from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline.clock import new_file_id_prefix
+from pyhudi.write.context import WriteContext
 from pyhudi.write.failed import FailedFile
 from pyhudi.write.files.create import PartitionedWriter
-from pyhudi.write.job import WriteContext
 from pyhudi.write.sorted_rows import Keyed, combine_sorted
 
 _BATCH_ROWS = 262_144
@@ -43,7 +43,7 @@ def bulk_insert(
     rows: SourceRows,
     keying: Keying,
     config: BulkInsertConfig,
-    job: WriteContext,
+    context: WriteContext,
     *,
     save_to: Storage | None = None,
 ) -> tuple[list[WriteStat], Failures]:
@@ -60,12 +60,12 @@ def bulk_insert(
     Source: BulkInsertSortMode and its partitioners with rows, Hudi 0.15.
     """
     if config.sort_mode is BulkInsertSortMode.NONE:
-        rows = rows.in_large_tasks(_FILES_OF_A_TASK * job.max_file_size_bytes)
+        rows = rows.in_large_tasks(_FILES_OF_A_TASK * context.max_file_size_bytes)
         rows = rows.with_dictionaries(keying.carried_texts)
-        written = rows.map(_writing(keyed_batches, keying, job, save_to), _RESULT_SCHEMA)
+        written = rows.map(_writing(keyed_batches, keying, context, save_to), _RESULT_SCHEMA)
     else:
-        ordered = _sorted(rows, keying, config, job)
-        written = ordered.map(_writing(sorted_batches, keying, job, save_to), _RESULT_SCHEMA)
+        ordered = _sorted(rows, keying, config, context)
+        written = ordered.map(_writing(sorted_batches, keying, context, save_to), _RESULT_SCHEMA)
     found = written.collect()
     report = reported_failures(row.problem for row in found if row.problem is not None)
     report.refuse_unless(is_saving=keying.failures.is_saving)
@@ -80,24 +80,24 @@ _RESULT_SCHEMA = pa.schema(
 
 
 def _sorted(
-    rows: SourceRows, keying: Keying, config: BulkInsertConfig, job: WriteContext
+    rows: SourceRows, keying: Keying, config: BulkInsertConfig, context: WriteContext
 ) -> SpreadRows:
     def key(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from keyed_for_sort(_chunks(batches), keying, task.partition_id)
 
     # Rows of one key that are to become one must meet in a task, in the order of their arrival.
-    is_combining = job.combine_batch
-    ordered = rows.map(key, sorting_schema(keying)).sort(
+    is_combining = context.combine_batch
+    return rows.map(key, sorting_schema(keying)).sort(
         (PARTITION_PATH, RECORD_KEY),
         globally=is_combining or config.sort_mode is BulkInsertSortMode.GLOBAL_SORT,
         stable=is_combining,
         tasks=config.parallelism,
+        task_bytes=_SHUFFLED_BYTES_A_FILE_BYTE * context.max_file_size_bytes,
     )
-    return ordered.with_task_bytes(_SHUFFLED_BYTES_A_FILE_BYTE * job.max_file_size_bytes)
 
 
 def _writing(
-    arrive: _Arrival, keying: Keying, job: WriteContext, save_to: Storage | None
+    arrive: _Arrival, keying: Keying, context: WriteContext, save_to: Storage | None
 ) -> TaskFunction:
     """Write the rows that arrive, of a key one where the job says so, and save those that failed.
 
@@ -106,10 +106,12 @@ def _writing(
 
     def write(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         failed = FailedRecords(keying.failures)
-        with FailedFile(save_to or job.storage, job.instant, task) as saved:
+        with FailedFile(save_to or context.storage, context.instant, task) as saved:
             arrived = arrive(_chunks(batches), keying, failed, task.partition_id)
             keyed = _saving(arrived, failed, saved)
-            yield from _write(combine_sorted(keyed, job) if job.combine_batch else keyed, job, task)
+            yield from _write(
+                combine_sorted(keyed, context) if context.combine_batch else keyed, context, task
+            )
         if failed.report.count:
             yield _result(problem=failed.report.to_text(), saved=saved.name)
 
@@ -128,10 +130,10 @@ def _saving(keyed: Iterator[Keyed], failed: FailedRecords, saved: FailedFile) ->
 
 
 def _write(
-    keyed: Iterator[Keyed], job: WriteContext, task: TaskIdentity
+    keyed: Iterator[Keyed], context: WriteContext, task: TaskIdentity
 ) -> Iterator[pa.RecordBatch]:
     try:
-        with PartitionedWriter(job, task, new_file_id_prefix=new_file_id_prefix) as writer:
+        with PartitionedWriter(context, task, new_file_id_prefix=new_file_id_prefix) as writer:
             for rows, paths in keyed:
                 for path, part in split_by_path(rows, paths):
                     writer.write(path, part)

@@ -34,11 +34,11 @@ from pyhudi.pipeline.lookup.result import LookupResult
 from pyhudi.runner.runner import SHUFFLE_KEY, Runner, SpreadRows, TaskFunction
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.append import append_rows
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from pyhudi.write.job import WriteContext
-from pyhudi.write.plan.buckets import Bucket, BucketPlan
+from pyhudi.write.plan.buckets import BucketPlan, WriteBucket
 from pyhudi.write.plan.hash_buckets import NOWHERE
 from pyhudi.write.plan.sharing import share_tasks
 
@@ -93,7 +93,7 @@ def write_buckets(
     found: LookupResult,
     plan: BucketPlan,
     *,
-    job: WriteContext,
+    context: WriteContext,
     schema: pa.Schema,
 ) -> list[WriteStat]:
     """Write every bucket, a task each, and give the statistics of the files that count.
@@ -112,8 +112,8 @@ def write_buckets(
         hash=None if hashes is None else hashes.hash,
         shuffle_keys=shuffle_keys[[task_of[bucket.number] for bucket in plan.buckets]],
         schema=schema,
-        drops_new=job.is_deleting and hashes is None,
-        drops_stored=job.drops_stored,
+        drops_new=context.is_deleting and hashes is None,
+        drops_stored=context.drops_stored,
     )
     routed = map_pieces(staged, found.tagged.matches, _each(_route, routing), ROUTED_SCHEMA)
     if relocated is not None:
@@ -121,12 +121,12 @@ def write_buckets(
         routed = routed.union(others)
     if hashes is not None:
         # A hash bucket is one file group, however large it becomes.
-        job = replace(job, max_file_size_bytes=_NEVER_FULL)
-    write = _write(plan.buckets, job, schema)
+        context = replace(context, max_file_size_bytes=_NEVER_FULL)
+    write = _write(plan.buckets, context, schema)
     return stats_of(routed.exchange(len(tasks)).map(write, STAT_SCHEMA))
 
 
-def _tasks(buckets: Sequence[Bucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
+def _tasks(buckets: Sequence[WriteBucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
     """Which buckets, by number, one task writes after another."""
     sizes = [(0 if b.base is None else b.base.size_bytes, b.updates + b.inserts) for b in buckets]
     rows = sum(rows for _, rows in sizes) // (parallelism * 4)
@@ -214,7 +214,9 @@ def _routed(
     return one_row([routing.shuffle_keys[bucket], bucket, piece_id, rows, moved], ROUTED_SCHEMA)
 
 
-def _write(buckets: tuple[Bucket, ...], job: WriteContext, schema: pa.Schema) -> TaskFunction:
+def _write(
+    buckets: tuple[WriteBucket, ...], context: WriteContext, schema: pa.Schema
+) -> TaskFunction:
     def write(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
         moved: dict[int, list[pa.Array]] = defaultdict(list)
@@ -236,22 +238,22 @@ def _write(buckets: tuple[Bucket, ...], job: WriteContext, schema: pa.Schema) ->
             keys = pa.concat_arrays(going) if going else None
             # Sequence numbers count within a bucket, and a task may write several.
             own = replace(task, partition_id=number)
-            yield stat_batch(_write_bucket(buckets[number], job, own, table, keys))
+            yield stat_batch(_write_bucket(buckets[number], context, own, table, keys))
 
     return write
 
 
 def _write_bucket(
-    bucket: Bucket,
-    job: WriteContext,
+    bucket: WriteBucket,
+    context: WriteContext,
     task: TaskIdentity,
     rows: pa.Table,
     moved_keys: pa.Array | None,
 ) -> list[WriteStat]:
     if bucket.log is not None:
-        return append_rows(job, task, bucket.log, rows, moved_keys)
+        return append_rows(context, task, bucket.log, rows, moved_keys)
     if bucket.base is not None:
-        return [merge_file(job, task, bucket.base, rows, moved_keys)]
+        return [merge_file(context, task, bucket.base, rows, moved_keys)]
     return list(
-        create_files(job, task, partition=bucket.partition, file_id=bucket.file_id, rows=rows)
+        create_files(context, task, partition=bucket.partition, file_id=bucket.file_id, rows=rows)
     )

@@ -8,12 +8,12 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from pyhudi.basefile.open import open_base_file
 from pyhudi.config.options.index import HASH_FIELDS, NUM_BUCKETS, IndexConfig
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_of
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.fileslice.opener import open_base
 from pyhudi.index.bucket import BucketHash, hash_that_fits
 from pyhudi.pipeline.batch.pieces import KEY_SCHEMA, buffers, from_bytes, record_batch
 from pyhudi.pipeline.batch.staging import StagedBatch
@@ -84,8 +84,8 @@ def _samples(storage: Storage, files: Sequence[BaseFile]) -> Iterator[tuple[str,
     step = max(1, len(files) // _FOOTERS)
     for file in islice(files, 0, None, step):
         bucket = hash_bucket_of(file.file_id)
-        with storage.open_input(file.path) as source:
-            footer = open_base_file(source, name=storage.absolute(file.path)).footer
+        with open_base(storage, file) as base:
+            footer = base.footer
         for key in (footer.min_key, footer.max_key):
             if key is not None and bucket is not None:
                 yield key, bucket

@@ -280,8 +280,8 @@ def _outcome(
     else:
         relocated = relocate_stored(context, base, rows)
         inserts = relocated.inserts
-        if len(relocated.leaving):
-            yield number, base.partition, None, relocated.leaving
+        if len(relocated.moved_keys):
+            yield number, base.partition, None, relocated.moved_keys
         for part in sliced(relocated.updates):
             yield number, base.partition, part, nothing
     if inserts.num_rows:

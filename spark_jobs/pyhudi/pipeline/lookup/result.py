@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
-from pyhudi.filegroup.slices import AppendTarget, BaseFile
-from pyhudi.filegroup.view import GroupId
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId
+from pyhudi.fileslice.reader import SliceLogs
 from pyhudi.index.bucket import BucketHash
 from pyhudi.index.moves import RelocationContext
 from pyhudi.index.simple import KeyLookup
@@ -19,7 +19,7 @@ from pyhudi.pipeline.lookup.relocation import RelocatedBatch, relocate, with_con
 from pyhudi.pipeline.lookup.tagging import TaggedBatch, tag, untagged
 from pyhudi.pipeline.write_run import WriteRun
 from pyhudi.table.files import TableFiles
-from pyhudi.table.log_merge import SliceLogs, slice_logs
+from pyhudi.table.slice_reading import slice_logs
 from pyhudi.table.table import Table
 from pyhudi.write.plan.hash_buckets import HashCounts, HashGroups, hash_groups, hash_profile
 from pyhudi.write.plan.profile import WorkloadProfile
@@ -134,7 +134,7 @@ def _listed(run: WriteRun, staged: StagedBatch, table: Table) -> TableFiles:
     config = run.config
     if config.needs_lookup and config.index.index_type.is_global:
         return table.files()
-    is_appended = _keeps_logs(run) and not config.effect.replaces
+    is_appended = _keeps_logs(run) and not config.recorded_operation.replaces
     is_read = config.needs_lookup or config.fills_small_files or config.index.is_hashed
     return table.files(staged.partitions if is_read or is_appended else ())
 
@@ -144,7 +144,7 @@ def _keeps_logs(run: WriteRun) -> bool:
 
 
 def _targets(run: WriteRun, table: Table, listed: TableFiles) -> Mapping[GroupId, AppendTarget]:
-    if not _keeps_logs(run) or run.config.effect.replaces:
+    if not _keeps_logs(run) or run.config.recorded_operation.replaces:
         return {}
     return listed.append_targets(table.pending_compactions())
 
@@ -170,7 +170,7 @@ def _is_hash_enough(run: WriteRun) -> bool:
 def _hashes(run: WriteRun, staged: StagedBatch, table: Table, listed: TableFiles) -> BucketHashes:
     index = run.config.index
     # File groups that the write replaces get no rows: each bucket begins anew.
-    is_new = run.config.effect.replaces
+    is_new = run.config.recorded_operation.replaces
     slices = () if is_new else listed.latest_slices()
     files = () if is_new else listed.latest_base_files()
     groups = hash_groups(slices, index.num_buckets)

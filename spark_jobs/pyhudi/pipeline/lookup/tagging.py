@@ -194,7 +194,7 @@ def _lookup(
         for search in tasks[number]:
             sought = Sought([pieces[piece] for piece in sorted(search.pieces)])
             for file in search.files:
-                matches = list(find_keys(storage, files[file].path, sought, lookup))
+                matches = list(find_keys(storage, files[file], sought, lookup))
                 if matches:
                     yield _match_batch(file, matches)
 

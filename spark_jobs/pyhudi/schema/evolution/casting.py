@@ -20,7 +20,7 @@ _TICKS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def cast_values(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     """The values in another type.
 
-    A float becomes the double of the same shortest text, numbers become text as Java spells them
+    A float becomes the double of the same shortest text, numbers become text as Java formats them
     and decimals by rounding half up; integers are rounded to floating numbers. Whatever else does
     not fit is an error.
 

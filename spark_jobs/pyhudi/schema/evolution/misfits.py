@@ -16,7 +16,7 @@ from pyhudi.schema.evolution.casting import misfits
 def misfit_rows(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[str, Flags]]:
     """The causes for which rows do not fit, each with the rows it applies to.
 
-    Only what depends on values: columns and types are those that a write was settled with.
+    Only what depends on values: columns and types are those that a write was resolved with.
 
     Shapes: a cause for people, and one entry per row, of which one at least is True.
     """

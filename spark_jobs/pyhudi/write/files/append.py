@@ -8,34 +8,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.open import new_base_file
+from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.config.options.logs import LogDataFormat
 from pyhudi.config.options.merging import MergeMode
-from pyhudi.errors import InvariantError
+from pyhudi.filegroup.names import file_path
 from pyhudi.filegroup.slices import AppendTarget
 from pyhudi.logfile.avro.encode import encode_records
 from pyhudi.logfile.avro.rows import CONTENT_VERSION
 from pyhudi.logfile.deletes.blocks import Deletes, encode_deletes
-from pyhudi.logfile.deletes.new import (
-    joined_deletes,
-    ordered_deletes,
-    unconditional_deletes,
-)
+from pyhudi.logfile.deletes.new import joined_deletes, ordered_deletes, unconditional_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, frame_of
 from pyhudi.merge.deletes import SOFT_DELETE
 from pyhudi.merge.ordering import ordering_columns
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema import avro
-from pyhudi.schema.columns import one_array
+from pyhudi.schema.columns import one_array, text_buffers
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.transaction.markers import MarkerType, leave_marker
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.handle import RowCounts
 from pyhudi.write.files.partition import ensure_partition
 from pyhudi.write.incoming import IncomingRows
-from pyhudi.write.job import TaskIdentity, WriteContext
 from pyhudi.write.new_rows import new_rows
 
 _CHUNK_ROWS = 65_536
@@ -44,62 +40,63 @@ _SAMPLE_ROWS = 1_000
 
 
 def append_rows(
-    job: WriteContext,
+    context: WriteContext,
     task: TaskIdentity,
-    place: AppendTarget,
+    target: AppendTarget,
     rows: pa.Table,
-    leaving: pa.Array | None = None,
+    moved_keys: pa.Array | None = None,
 ) -> list[WriteStat]:
     """Append the rows of one file group to its log: data blocks, then one delete block.
 
     Rows that delete their key become delete records, with their ordering values where the table's
-    rule compares them; so do keys that are ``leaving``, which go whatever is stored.
+    rule compares them; so do ``moved_keys``, whose records went to another file group, and
+    which go whatever is stored.
 
     Shapes: ``rows`` has the record key first, then the table's data columns.
     Guarantees: beside the incoming rows one encoded block is held in memory. A crash leaves the
         marker of each log file, by which its blocks are found and undone.
     Source: HoodieAppendHandle, Hudi 0.15 and 1.1.
     """
-    incoming = IncomingRows.gather(rows, job)
-    deletes = _deletes(job, incoming, leaving, place.partition)
+    incoming = IncomingRows.gather(rows, context)
+    deletes = _deletes(context, incoming, moved_keys, target.partition)
     kept = incoming.rows
-    if incoming.is_delete is not None and not _is_left_to_merger(job):
+    if incoming.is_delete is not None and not _is_left_to_merger(context):
         kept = kept.filter(pa.array(~incoming.is_delete))
-    with SliceLog(job, task, place) as log:
-        if not job.is_deleting:
-            log.write_rows(_with_meta_columns(job, task, place, kept))
+    with SliceLog(context, task, target) as log:
+        if not context.is_deleting:
+            log.write_rows(_with_meta_columns(context, task, target, kept))
         log.write_deletes(deletes)
     return log.stats
 
 
 def _with_meta_columns(
-    job: WriteContext, task: TaskIdentity, place: AppendTarget, rows: pa.Table
+    context: WriteContext, task: TaskIdentity, target: AppendTarget, rows: pa.Table
 ) -> Iterator[pa.Table]:
     first = 0
     for chunk in chunks(rows):
         yield new_rows(
-            job, task, chunk, partition=place.partition, file_name=place.file_id, first=first
+            context, task, chunk, partition=target.partition, file_name=target.file_id, first=first
         )
         first += chunk.num_rows
 
 
-def _is_left_to_merger(job: WriteContext) -> bool:
+def _is_left_to_merger(context: WriteContext) -> bool:
     """Whether rows that say of themselves that they delete are for a custom merger to judge."""
-    return job.rule.mode is MergeMode.CUSTOM and SOFT_DELETE in job.schema.names
+    return context.rule.mode is MergeMode.CUSTOM and SOFT_DELETE in context.schema.names
 
 
 def _deletes(
-    job: WriteContext, incoming: IncomingRows, leaving: pa.Array | None, partition: str
+    context: WriteContext, incoming: IncomingRows, moved_keys: pa.Array | None, partition: str
 ) -> Deletes:
-    """The delete records of a file group: those that rows ask for, and those of leaving keys."""
-    gone = pa.array([], pa.string()) if leaving is None else leaving.cast(pa.string())
-    if incoming.is_delete is None or _is_left_to_merger(job):
+    """The delete records of a file group: those that rows ask for, and those of moved keys."""
+    gone = pa.array([], pa.string()) if moved_keys is None else moved_keys.cast(pa.string())
+    if incoming.is_delete is None or _is_left_to_merger(context):
         return unconditional_deletes(gone, partition)
     rows = incoming.rows.filter(pa.array(incoming.is_delete))
     keys = one_array(rows.column(RECORD_KEY)).cast(pa.string())
-    if job.is_deleting:
+    if context.is_deleting:
         return unconditional_deletes(pa.concat_arrays([gone, keys]), partition)
-    orderings = [one_array(each) for each in ordering_columns(rows, job.rule.ordering_fields)]
+    orderings = [one_array(each) for each in ordering_columns(rows, context.rule.ordering_fields)]
     return joined_deletes(
         [unconditional_deletes(gone, partition), ordered_deletes(keys, partition, orderings)]
     )
@@ -107,7 +104,7 @@ def _deletes(
 
 @dataclass(slots=True)
 class _LogFile:
-    """One log file while it is written, and what became of its rows."""
+    """One log file while it is written, and the counts of its rows."""
 
     path: str
     version: int
@@ -125,20 +122,20 @@ class SliceLog:
 
     def __init__(
         self,
-        job: WriteContext,
+        context: WriteContext,
         task: TaskIdentity,
-        place: AppendTarget,
+        target: AppendTarget,
         header: Mapping[int, str] | None = None,
     ) -> None:
-        self._job, self._task, self._place = job, task, place
+        self._context, self._task, self._target = context, task, target
         self._header = {
-            HeaderKey.INSTANT_TIME: job.instant,
-            HeaderKey.SCHEMA: avro.dumps(job.avro_schema),
+            HeaderKey.INSTANT_TIME: context.instant,
+            HeaderKey.SCHEMA: avro.dumps(context.avro_schema),
             **(header or {}),
         }
-        self._next_version = place.next_version
+        self._next_version = target.next_version
         self._open: _LogFile | None = None
-        self._names: list[str] = list(place.log_files)
+        self._names: list[str] = list(target.log_files)
         self.stats: list[WriteStat] = []
 
     def __enter__(self) -> SliceLog:
@@ -154,27 +151,27 @@ class SliceLog:
                 self._open.sink.close()
             paths.append(self._open.path)
         for path in paths:
-            self._job.storage.delete(path)
+            self._context.storage.delete(path)
 
     def write_rows(self, parts: Iterable[pa.Table]) -> None:
-        """Write rows, some at a time, in data blocks of the size that the job says.
+        """Write rows, some at a time, in data blocks of the size that the options say.
 
-        Shapes: tables of the columns of the job's schema, meta columns included.
+        Shapes: tables of the columns of the table's schema, meta columns included.
         Source: HoodieAppendHandle.flushToDiskIfRequired, Hudi 0.15 (how the average goes on).
         """
-        block, is_avro = _Block(), self._job.logs.data_format is LogDataFormat.AVRO
+        block, is_avro = _Block(), self._context.logs.data_format is LogDataFormat.AVRO
         average = 0.0
         for part in parts:
             start = 0
             while start < part.num_rows:
                 if not average:
                     average = self._record_bytes(part.slice(0, _SAMPLE_ROWS))
-                room = max(1, int(self._job.logs.block_size / average)) - block.records
+                room = max(1, int(self._context.logs.block_size / average)) - block.records
                 piece = part.slice(start, room)
                 start += piece.num_rows
                 block.add(self._encoded(piece) if is_avro else piece)
                 average = 0.8 * average + 0.2 * block.last_bytes / piece.num_rows
-                if block.records >= int(self._job.logs.block_size / average):
+                if block.records >= int(self._context.logs.block_size / average):
                     self._flush(block)
         self._flush(block)
 
@@ -186,19 +183,19 @@ class SliceLog:
         file.counts.deleted += len(deletes)
 
     def _record_bytes(self, sample: pa.Table) -> float:
-        if self._job.logs.data_format is LogDataFormat.AVRO:
+        if self._context.logs.data_format is LogDataFormat.AVRO:
             sample_bytes = self._encoded(sample).nbytes
         else:
             sample_bytes = sample.nbytes
         return max(1.0, float(sample_bytes / sample.num_rows))
 
     def _encoded(self, rows: pa.Table) -> pa.BinaryArray:
-        return encode_records(rows, self._job.avro_schema)
+        return encode_records(rows, self._context.avro_schema)
 
     def _flush(self, block: _Block) -> None:
         if not block.records:
             return
-        if self._job.logs.data_format is LogDataFormat.AVRO:
+        if self._context.logs.data_format is LogDataFormat.AVRO:
             head = struct.pack(">ii", CONTENT_VERSION, block.records)
             file = self._append(BlockKind.AVRO, [head, *map(_content, block.parts)])
         else:
@@ -208,11 +205,12 @@ class SliceLog:
         block.clear()
 
     def _parquet(self, parts: Sequence[pa.Table]) -> pa.Buffer:
-        job, sink = self._job, pa.BufferOutputStream()
-        writer = new_base_file(sink, job.schema, job.avro_schema, job.log_encoding, None)
-        for part in parts:
-            writer.write(part)
-        writer.close()
+        context, sink = self._context, pa.BufferOutputStream()
+        with BaseFileWriter(
+            sink, context.schema, context.avro_schema, context.log_encoding, None
+        ) as writer:
+            for part in parts:
+                writer.write(part)
         return sink.getvalue()
 
     def _append(self, kind: BlockKind, content: Sequence[bytes | pa.Buffer]) -> _LogFile:
@@ -225,15 +223,15 @@ class SliceLog:
 
     def _file(self) -> _LogFile:
         """The log file to append to: another one when the last has its size."""
-        if self._open is not None and self._open.size_bytes > self._job.logs.file_size:
+        if self._open is not None and self._open.size_bytes > self._context.logs.file_size:
             self._finish()
         if self._open is None:
-            job, place = self._job, self._place
-            ensure_partition(job.storage, place.partition, job.instant)
-            name = place.file_name(self._next_version, self._task.write_token)
-            path = f"{place.partition}/{name}" if place.partition else name
-            leave_marker(job.storage, job.instant, path, MarkerType.APPEND)
-            sink = job.storage.open_output(path)
+            context, target = self._context, self._target
+            ensure_partition(context.storage, target.partition, context.instant)
+            name = target.file_name(self._next_version, self._task.write_token)
+            path = file_path(target.partition, name)
+            leave_marker(context.storage, context.instant, path, MarkerType.APPEND)
+            sink = context.storage.open_output(path)
             self._open = _LogFile(path=path, version=self._next_version, sink=sink)
             self._names.append(name)
             self._next_version += 1
@@ -244,21 +242,21 @@ class SliceLog:
             return
         self._open.sink.close()
         file, self._open = self._open, None
-        counts, place = file.counts, self._place
+        counts, target = file.counts, self._target
         self.stats.append(
             WriteStat(
-                file_id=place.file_id,
+                file_id=target.file_id,
                 path=file.path,
-                prev_commit=place.base_instant,
+                prev_commit=target.base_instant,
                 num_writes=counts.updated,
                 num_deletes=counts.deleted,
                 num_update_writes=counts.updated,
                 total_write_bytes=file.size_bytes,
-                partition_path=place.partition,
+                partition_path=target.partition,
                 file_size_bytes=file.size_bytes,
                 total_upsert_time=int((time.perf_counter() - file.started) * 1000),
                 log_version=file.version,
-                base_file=place.base_file,
+                base_file=target.base_file,
                 log_files=tuple(self._names),
             )
         )
@@ -293,9 +291,5 @@ def chunks(rows: pa.Table) -> Iterator[pa.Table]:
 
 def _content(records: pa.BinaryArray) -> pa.Buffer:
     """The bytes of all records, one after another."""
-    offsets = np.frombuffer(records.buffers()[1], dtype=np.int32)
-    data = records.buffers()[2]
-    if data is None:
-        raise InvariantError("encoded records have no bytes")
-    first, last = int(offsets[records.offset]), int(offsets[records.offset + len(records)])
-    return data.slice(first, last - first)
+    offsets, data = text_buffers(records)
+    return pa.py_buffer(data[offsets[0] : offsets[-1]])

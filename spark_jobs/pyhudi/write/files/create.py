@@ -9,9 +9,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 SLICE_ROWS = 65_536
 # Files of one task that are open at once, and what they may hold in memory together: bloom filters,
@@ -31,9 +32,9 @@ class FileGroupWriter:
     """
 
     def __init__(
-        self, job: WriteContext, task: TaskIdentity, *, partition: str, file_id_prefix: str
+        self, context: WriteContext, task: TaskIdentity, *, partition: str, file_id_prefix: str
     ) -> None:
-        self._job, self._task, self._partition = job, task, partition
+        self._context, self._task, self._partition = context, task, partition
         self._prefix, self._next = file_id_prefix, 0
         self._handle: BaseFileHandle | None = None
         self.stats: list[WriteStat] = []
@@ -57,7 +58,7 @@ class FileGroupWriter:
             part = rows.slice(start, SLICE_ROWS)
             handle.write_new(part)
             handle.counts.inserted += part.num_rows
-            if handle.size_bytes >= self._job.max_file_size_bytes:
+            if handle.size_bytes >= self._context.max_file_size_bytes:
                 self._finish()
 
     @property
@@ -75,7 +76,7 @@ class FileGroupWriter:
             file_id = f"{self._prefix}-{self._next}"
             self._next += 1
             self._handle = BaseFileHandle(
-                self._job, self._task, partition=self._partition, file_id=file_id, previous=None
+                self._context, self._task, partition=self._partition, file_id=file_id, previous=None
             ).__enter__()
         return self._handle
 
@@ -100,11 +101,11 @@ class PartitionedWriter:
     """
 
     def __init__(
-        self, job: WriteContext, task: TaskIdentity, *, new_file_id_prefix: Callable[[], str]
+        self, context: WriteContext, task: TaskIdentity, *, new_file_id_prefix: Callable[[], str]
     ) -> None:
-        self._job, self._task, self._new_prefix = job, task, new_file_id_prefix
+        self._context, self._task, self._new_prefix = context, task, new_file_id_prefix
         self._open: OrderedDict[str, FileGroupWriter] = OrderedDict()
-        filter_bytes = 1 if job.bloom is None else job.bloom.vector_size
+        filter_bytes = 1 if context.bloom is None else context.bloom.vector_size
         self._most_open = max(1, min(MOST_OPEN, MOST_FILTER_BYTES // filter_bytes))
         self.stats: list[WriteStat] = []
 
@@ -125,7 +126,7 @@ class PartitionedWriter:
             if len(self._open) >= self._most_open:
                 self._close(self._open.popitem(last=False)[1], None)
             writer = FileGroupWriter(
-                self._job, self._task, partition=partition, file_id_prefix=self._new_prefix()
+                self._context, self._task, partition=partition, file_id_prefix=self._new_prefix()
             )
             self._open[partition] = writer
         self._open.move_to_end(partition)
@@ -139,18 +140,18 @@ class PartitionedWriter:
 
 
 def create_files(
-    job: WriteContext, task: TaskIdentity, *, partition: str, file_id: str, rows: pa.Table
+    context: WriteContext, task: TaskIdentity, *, partition: str, file_id: str, rows: pa.Table
 ) -> Iterable[WriteStat]:
     """Write the rows of an insert bucket to a new file group; more than one if they outgrow it.
 
     Shapes: ``rows`` has the record key first, then the table's data columns.
     """
-    incoming = IncomingRows.gather(rows, job)
+    incoming = IncomingRows.gather(rows, context)
     kept = incoming.rows
     if incoming.is_delete is not None:
         kept = kept.filter(pa.array(~incoming.is_delete))
     writer = FileGroupWriter(
-        job, task, partition=partition, file_id_prefix=file_id.rpartition("-")[0]
+        context, task, partition=partition, file_id_prefix=file_id.rpartition("-")[0]
     )
     with writer:
         writer.write(kept)

@@ -11,20 +11,21 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomFilter
-from pyhudi.basefile.open import format_of, new_base_file
+from pyhudi.basefile.writer import BaseFileWriter, format_of
 from pyhudi.errors import InvariantError
-from pyhudi.filegroup.names import base_file_name
+from pyhudi.filegroup.names import base_file_name, file_path
 from pyhudi.filegroup.slices import BaseFile
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import FILE_NAME
 from pyhudi.transaction.markers import MarkerType, leave_marker
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.partition import ensure_partition
-from pyhudi.write.job import TaskIdentity, WriteContext
 from pyhudi.write.new_rows import constant, new_rows
 
 
 @dataclass(slots=True)
 class RowCounts:
-    """What became of the rows of one file."""
+    """How many rows of one file were kept, changed, added and deleted."""
 
     kept: int = 0
     updated: int = 0
@@ -46,7 +47,7 @@ class BaseFileHandle:
 
     def __init__(
         self,
-        job: WriteContext,
+        context: WriteContext,
         task: TaskIdentity,
         *,
         partition: str,
@@ -54,11 +55,11 @@ class BaseFileHandle:
         previous: BaseFile | None,
         previous_bloom: BloomFilter | None = None,
     ) -> None:
-        self._job, self._task, self._previous_bloom = job, task, previous_bloom
+        self._context, self._task, self._previous_bloom = context, task, previous_bloom
         self._partition, self._file_id, self._previous = partition, file_id, previous
-        kind = format_of(job.encoding)
-        self.name = base_file_name(file_id, task.write_token, job.instant, kind)
-        self.path = f"{partition}/{self.name}" if partition else self.name
+        kind = format_of(context.encoding)
+        self.name = base_file_name(file_id, task.write_token, context.instant, kind)
+        self.path = file_path(partition, self.name)
         self.counts = RowCounts()
         self._stat: WriteStat | None = None
         self._started = time.perf_counter()
@@ -71,17 +72,17 @@ class BaseFileHandle:
         return self
 
     def _open(self) -> None:
-        job = self._job
-        ensure_partition(job.storage, self._partition, job.instant)
+        context = self._context
+        ensure_partition(context.storage, self._partition, context.instant)
         kind = MarkerType.CREATE if self._previous is None else MarkerType.MERGE
-        leave_marker(job.storage, job.instant, self.path, kind)
-        self._sink = job.storage.open_output(self.path)
-        self._writer = new_base_file(
+        leave_marker(context.storage, context.instant, self.path, kind)
+        self._sink = context.storage.open_output(self.path)
+        self._writer = BaseFileWriter(
             self._sink,
-            job.schema,
-            job.avro_schema,
-            job.encoding,
-            job.bloom,
+            context.schema,
+            context.avro_schema,
+            context.encoding,
+            context.bloom,
             previous_bloom=self._previous_bloom,
         )
 
@@ -89,7 +90,7 @@ class BaseFileHandle:
         if error is not None:
             with suppress(OSError, pa.ArrowException):
                 self._writer.abandon()
-            self._job.storage.delete(self.path)
+            self._context.storage.delete(self.path)
             return
         with self._at_work():
             self._writer.close()
@@ -97,7 +98,7 @@ class BaseFileHandle:
 
     @property
     def stat(self) -> WriteStat:
-        """What became of the file, once it is finished."""
+        """The statistics of the file, once it is finished."""
         if self._stat is None:
             raise InvariantError(f"{self.path} has no statistics before it is finished")
         return self._stat
@@ -133,7 +134,7 @@ class BaseFileHandle:
         Shapes: the table's schema, meta columns included.
         """
         with self._at_work():
-            if self._job.has_meta_columns:
+            if self._context.has_meta_columns:
                 position = rows.schema.get_field_index(FILE_NAME)
                 rows = rows.set_column(position, FILE_NAME, constant(self.name, rows.num_rows))
             else:
@@ -154,7 +155,7 @@ class BaseFileHandle:
 
     def _with_meta_columns(self, rows: pa.Table) -> pa.Table:
         return new_rows(
-            self._job,
+            self._context,
             self._task,
             rows,
             partition=self._partition,

@@ -2,81 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.filegroup.stored_keys import keys_of
+from pyhudi.fileslice.opener import open_base
+from pyhudi.fileslice.stored_keys import keys_of
 from pyhudi.keys.key_positions import KeyPositions
 from pyhudi.merge.rule import Merged
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.columns import Positions
-from pyhudi.schema.evolution.reconcile import reconcile
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files.handle import BaseFileHandle
 from pyhudi.write.incoming import IncomingRows
-from pyhudi.write.job import TaskIdentity, WriteContext
 
 BATCH_ROWS = 131_072
 
 
 def merge_file(
-    job: WriteContext,
+    context: WriteContext,
     task: TaskIdentity,
-    base: BaseFile,
+    previous: BaseFile,
     rows: pa.Table,
-    leaving: pa.Array | None = None,
+    moved_keys: pa.Array | None = None,
 ) -> WriteStat:
     """Write the next version of a file group.
 
     Old rows keep their order by batches and, unless replaced, all their meta columns but the file
     name; replaced rows, merged ones among them, follow the kept ones of their batch and belong to
-    this instant; rows of new keys come last. Old rows of keys that are ``leaving`` are left out
-    before anything is merged.
+    this instant; rows of new keys come last. Old rows of ``moved_keys``, whose records went to
+    another file group, are left out before anything is merged.
 
     Shapes: ``rows`` has the record key first, then the table's data columns.
     Guarantees: the old file is read in batches of ``BATCH_ROWS`` rows, whatever its size, so memory
         is bounded by the incoming rows and a few batches.
     Source: HoodieMergeHandle, HoodieConcatHandle, Hudi 0.15 and 1.1.
     """
-    incoming = IncomingRows.gather(rows, job, is_lookup=not job.is_concatenating)
+    incoming = IncomingRows.gather(rows, context, is_lookup=not context.is_concatenating)
     seen = np.zeros(incoming.rows.num_rows, dtype=bool)
-    with job.storage.open_input(base.path) as source:
-        reader = open_base_file(source, name=job.storage.absolute(base.path))
+    with open_base(context.storage, previous) as base:
         handle = BaseFileHandle(
-            job,
+            context,
             task,
-            partition=base.partition,
-            file_id=base.file_id,
-            previous=base,
-            previous_bloom=reader.footer.bloom_filter(),
+            partition=previous.partition,
+            file_id=previous.file_id,
+            previous=previous,
+            previous_bloom=base.footer.bloom_filter(),
         )
         with handle:
-            places = KeyPositions(incoming.keys)
-            for old in _old_rows(job, reader):
-                if leaving is not None:
-                    old = _without(job, old, leaving, handle)
-                if job.is_concatenating:
+            sought = KeyPositions(incoming.keys)
+            stored = base.rows(context.schema, batch_rows=BATCH_ROWS, keep_dictionaries=True)
+            for old in stored:
+                if moved_keys is not None:
+                    old = _without(context, old, moved_keys, handle)
+                if context.is_concatenating:
                     handle.write_kept(old)
                 else:
-                    found = places.find(keys_of(old, job.virtual_keys))
-                    _merge_batch(job, handle, old, incoming.rows, found, seen)
-            _write_inserts(handle, incoming, seen, job)
+                    found = sought.find(keys_of(old, context.virtual_keys))
+                    _merge_batch(context, handle, old, incoming.rows, found, seen)
+            _write_inserts(handle, incoming, seen, context)
     return handle.stat
 
 
-def _old_rows(job: WriteContext, reader: BaseFileReader) -> Iterator[pa.Table]:
-    # Texts that are stored with a dictionary pass through encoded, which spares most of their cost.
-    for table in reader.iter_tables(batch_rows=BATCH_ROWS, keep_dictionaries=True):
-        yield reconcile(table, job.schema, keep_dictionaries=True)
-
-
 def _merge_batch(
-    job: WriteContext,
+    context: WriteContext,
     handle: BaseFileHandle,
     old: pa.Table,
     incoming: pa.Table,
@@ -88,7 +80,7 @@ def _merge_batch(
         handle.write_kept(old)
         return
     seen[positions] = True
-    merged = _merged(job, old, old_positions, incoming.take(pa.array(positions)))
+    merged = _merged(context, old, old_positions, incoming.take(pa.array(positions)))
     replaced = np.zeros(old.num_rows, dtype=bool)
     replaced[old_positions[~merged.is_kept]] = True
     handle.write_kept(old.filter(pa.array(~replaced)))
@@ -99,31 +91,34 @@ def _merge_batch(
 
 
 def _without(
-    job: WriteContext, old: pa.Table, leaving: pa.Array, handle: BaseFileHandle
+    context: WriteContext, old: pa.Table, moved_keys: pa.Array, handle: BaseFileHandle
 ) -> pa.Table:
-    is_leaving = pc.is_in(keys_of(old, job.virtual_keys), value_set=leaving)
-    kept = old.filter(pc.invert(is_leaving))
+    is_moved = pc.is_in(keys_of(old, context.virtual_keys), value_set=moved_keys)
+    kept = old.filter(pc.invert(is_moved))
     handle.counts.deleted += old.num_rows - kept.num_rows
     return kept
 
 
 def _merged(
-    job: WriteContext, old: pa.Table, old_positions: npt.NDArray[np.int64], incoming: pa.Table
+    context: WriteContext, old: pa.Table, old_positions: npt.NDArray[np.int64], incoming: pa.Table
 ) -> Merged:
-    if job.is_deleting:
+    if context.is_deleting:
         everything = np.ones(incoming.num_rows, dtype=bool)
         return Merged(is_kept=~everything, is_deleted=everything, rows=incoming.slice(0, 0))
-    needed = job.rule.columns_to_merge(job.schema.names)
+    needed = context.rule.columns_to_merge(context.schema.names)
     stored = old.select(needed).take(pa.array(old_positions))
-    return job.rule.merge(stored, incoming)
+    return context.rule.merge(stored, incoming)
 
 
 def _write_inserts(
-    handle: BaseFileHandle, incoming: IncomingRows, seen: npt.NDArray[np.bool_], job: WriteContext
+    handle: BaseFileHandle,
+    incoming: IncomingRows,
+    seen: npt.NDArray[np.bool_],
+    context: WriteContext,
 ) -> None:
     is_insert = ~seen
     if incoming.is_delete is not None:
-        if not job.is_deleting:
+        if not context.is_deleting:
             # Hudi counts deletes of keys that are nowhere too.
             handle.counts.deleted += int((is_insert & incoming.is_delete).sum())
         is_insert &= ~incoming.is_delete

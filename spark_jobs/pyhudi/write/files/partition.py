@@ -6,6 +6,7 @@ import contextlib
 
 from pyhudi.config.properties import dump
 from pyhudi.errors import AlreadyExistsError
+from pyhudi.filegroup.names import file_path
 from pyhudi.storage.storage import Storage
 
 METADATA_FILE = ".hoodie_partition_metadata"
@@ -20,8 +21,7 @@ def ensure_partition(storage: Storage, partition: str, instant: str) -> None:
     Guarantees: made once, by whichever task comes first, and never changed.
     Source: HoodiePartitionMetadata.trySave, Hudi 0.15.
     """
-    folder = f"{partition}/" if partition else ""
     depth = partition.count("/") + 1 if partition else 0
     text = dump({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
     with contextlib.suppress(AlreadyExistsError):
-        storage.create(f"{folder}{METADATA_FILE}", text.encode("latin-1"))
+        storage.create(file_path(partition, METADATA_FILE), text.encode("latin-1"))

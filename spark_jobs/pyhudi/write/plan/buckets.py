@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pyhudi.config.write import FileSizing
-from pyhudi.filegroup.slices import AppendTarget, BaseFile
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, GroupId
 from pyhudi.write.plan.profile import WorkloadProfile
 from pyhudi.write.plan.sizing import room_rows
 
 _HASH_TOP = 2**64 - 1
-_NO_LOGS: Mapping[tuple[str, str], AppendTarget] = {}
+NO_LOGS: Mapping[GroupId, AppendTarget] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
+class WriteBucket:
     """The rows that one task writes to one file group.
 
     ``base`` is the base file that is rewritten, or None for a new file group; with ``log`` rows
@@ -59,8 +59,8 @@ class BucketPlan:
     partition path to where its inserts go.
     """
 
-    buckets: tuple[Bucket, ...]
-    by_file: Mapping[tuple[str, str], int]
+    buckets: tuple[WriteBucket, ...]
+    by_file: Mapping[GroupId, int]
     shares: Mapping[str, InsertShares]
 
 
@@ -71,7 +71,7 @@ def assign_buckets(
     sizing: FileSizing,
     record_size_bytes: int,
     new_file_id: Callable[[], str],
-    logs: Mapping[tuple[str, str], AppendTarget] = _NO_LOGS,
+    logs: Mapping[GroupId, AppendTarget] = NO_LOGS,
 ) -> BucketPlan:
     """Keep updates where they are, and choose a file group for every insert.
 
@@ -123,8 +123,8 @@ def assign_buckets(
 
 class _Draft:
     def __init__(self) -> None:
-        self.buckets: list[Bucket] = []
-        self.by_file: dict[tuple[str, str], int] = {}
+        self.buckets: list[WriteBucket] = []
+        self.by_file: dict[GroupId, int] = {}
 
     def add(
         self,
@@ -139,7 +139,7 @@ class _Draft:
         number = self.by_file.setdefault((partition, file_id), len(self.buckets))
         if number == len(self.buckets):
             self.buckets.append(
-                Bucket(number=number, partition=partition, file_id=file_id, base=base, log=log)
+                WriteBucket(number=number, partition=partition, file_id=file_id, base=base, log=log)
             )
         bucket = self.buckets[number]
         self.buckets[number] = replace(
@@ -181,7 +181,7 @@ def _split_inserts(
         yield None, left * (number + 1) // count - left * number // count
 
 
-def _insert_shares(buckets: Sequence[Bucket]) -> InsertShares:
+def _insert_shares(buckets: Sequence[WriteBucket]) -> InsertShares:
     total = sum(bucket.inserts for bucket in buckets)
     upper, below = [], 0
     for bucket in buckets:

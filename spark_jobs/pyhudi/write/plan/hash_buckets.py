@@ -11,11 +11,9 @@ import numpy.typing as npt
 from pyhudi.config.options.index import INDEX_TYPE, NUM_BUCKETS
 from pyhudi.errors import TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_of
-from pyhudi.filegroup.slices import AppendTarget, FileSlice
-from pyhudi.write.plan.buckets import Bucket, BucketPlan, InsertShares
+from pyhudi.filegroup.slices import AppendTarget, FileSlice, GroupId
+from pyhudi.write.plan.buckets import NO_LOGS, BucketPlan, InsertShares, WriteBucket
 from pyhudi.write.plan.profile import WorkloadProfile
-
-_NO_LOGS: Mapping[tuple[str, str], AppendTarget] = {}
 
 NOWHERE = -1
 """Where rows go whose hash bucket has no file group and opens none."""
@@ -60,7 +58,7 @@ def hash_profile(counts: HashCounts, groups: HashGroups, *, opens: bool) -> Work
     ``opens`` says whether rows may open file groups.
     """
     inserts: dict[str, int] = {}
-    updates: dict[tuple[str, str], int] = {}
+    updates: dict[GroupId, int] = {}
     for partition, by_bucket in counts.items():
         existing = groups.get(partition, {})
         for bucket in np.flatnonzero(by_bucket).tolist():
@@ -78,7 +76,7 @@ def assign_hash_buckets(
     *,
     opens: bool,
     new_file_id: Callable[[int], str],
-    logs: Mapping[tuple[str, str], AppendTarget] = _NO_LOGS,
+    logs: Mapping[GroupId, AppendTarget] = NO_LOGS,
 ) -> BucketPlan:
     """A bucket of the write for each hash bucket that gets rows.
 
@@ -87,8 +85,8 @@ def assign_hash_buckets(
     Guarantees: a hash bucket has one file group in a partition, however many rows it gets.
     Source: SparkBucketIndexPartitioner, Hudi 0.15 and 1.1.
     """
-    buckets: list[Bucket] = []
-    by_file: dict[tuple[str, str], int] = {}
+    buckets: list[WriteBucket] = []
+    by_file: dict[GroupId, int] = {}
     shares: dict[str, InsertShares] = {}
     for partition, by_bucket in sorted(counts.items()):
         chosen = np.full(len(by_bucket), NOWHERE, dtype=np.int64)
@@ -100,7 +98,7 @@ def assign_hash_buckets(
             file_id = new_file_id(hashed) if group is None else group.file_id
             log = logs.get((partition, file_id))
             buckets.append(
-                Bucket(
+                WriteBucket(
                     number=number,
                     partition=partition,
                     file_id=file_id,

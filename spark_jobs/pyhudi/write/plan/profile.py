@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pyhudi.actions.commit import WriteStat
+from pyhudi.filegroup.slices import GroupId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class WorkloadProfile:
     """
 
     inserts: Mapping[str, int]
-    updates: Mapping[tuple[str, str], int]
+    updates: Mapping[GroupId, int]
     possible: frozenset[str] = frozenset()
 
     @property
@@ -33,7 +34,7 @@ class WorkloadProfile:
 
 
 def planned_stats(
-    profile: WorkloadProfile, previous: Mapping[tuple[str, str], str]
+    profile: WorkloadProfile, previous: Mapping[GroupId, str]
 ) -> Iterator[tuple[str, WriteStat]]:
     """What the inflight file says: per partition its inserts, and its updates by file group.
 

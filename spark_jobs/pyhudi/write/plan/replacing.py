@@ -22,7 +22,7 @@ def matching_partitions(patterns: Sequence[str], existing: Iterable[str]) -> tup
 
 
 def replaced_partitions(
-    effect: Operation, *, batch: Sequence[str], static: Sequence[str], existing: Sequence[str]
+    operation: Operation, *, batch: Sequence[str], static: Sequence[str], existing: Sequence[str]
 ) -> tuple[str, ...]:
     """The partitions whose file groups an operation hides.
 
@@ -31,9 +31,9 @@ def replaced_partitions(
 
     Source: SparkInsertOverwriteCommitActionExecutor and its subclasses, Hudi 0.15 and 1.1.
     """
-    if effect is Operation.INSERT_OVERWRITE_TABLE:
+    if operation is Operation.INSERT_OVERWRITE_TABLE:
         return tuple(existing)
-    is_static = effect is Operation.INSERT_OVERWRITE and static
+    is_static = operation is Operation.INSERT_OVERWRITE and static
     return tuple(static) if is_static else tuple(batch)
 
 

@@ -24,7 +24,7 @@ def average_record_size(
 
     The newest commit of more than ``threshold_bytes`` tells. When none is that large, the newest
     of at least ``MINIMUM_RECORDS`` records does: below that a file's fixed part (its bloom filter
-    alone takes 400 KB) hides the size of the records. When there is neither, the estimate stands.
+    alone takes 400 KB) hides the size of the records. When there is neither, the estimate is kept.
 
     Units: bytes per record, at least 1.
     Source: AverageRecordSizeUtils, Hudi 0.15 (the rule of the threshold).

@@ -21,7 +21,7 @@ def config(operation: str, **options: str) -> WriteConfig:
 def test_without_options_a_batch_is_upserted_and_nothing_else() -> None:
     assert BatchConfig.from_options({}) == BatchConfig()
     plain = WriteConfig.from_options({})
-    assert plain.effect is Operation.UPSERT
+    assert plain.recorded_operation is Operation.UPSERT
     assert plain.stored_keys is StoredKeys.KEEP
     assert plain.needs_lookup
     assert plain.fills_small_files
@@ -121,8 +121,8 @@ def test_a_batch_without_rows_can_still_do_something(
 
 
 def test_a_commit_is_named_after_what_it_does() -> None:
-    assert config("delete_partition").effect.commit_name == "DELETE_PARTITION"
+    assert config("delete_partition").recorded_operation.commit_name == "DELETE_PARTITION"
     overwriting = config("bulk_insert", **{BULK_OVERWRITE: "insert_overwrite"})
-    assert overwriting.effect.commit_name == "INSERT_OVERWRITE"
-    assert overwriting.effect.replaces
-    assert not config("upsert", **{BULK_OVERWRITE: "insert_overwrite"}).effect.replaces
+    assert overwriting.recorded_operation.commit_name == "INSERT_OVERWRITE"
+    assert overwriting.recorded_operation.replaces
+    assert not config("upsert", **{BULK_OVERWRITE: "insert_overwrite"}).recorded_operation.replaces

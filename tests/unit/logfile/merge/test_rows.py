@@ -8,8 +8,8 @@ import pytest
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.logfile.deletes.blocks import OrderingKind
-from pyhudi.logfile.merge.records import merge_log_records
-from pyhudi.logfile.merge.rows import merged_rows
+from pyhudi.logfile.merge.records import LogRecords, merge_log_records
+from pyhudi.logfile.merge.rows import merged_parts
 from pyhudi.merge.rule import MergeRule
 from tests.support.log_files import deletes
 
@@ -39,11 +39,15 @@ def merged(rule: MergeRule, *parts, stored=STORED) -> list[str]:
     for memory in (DEFAULT_MEMORY, MergeMemory(limit_bytes=0)):
         records = merge_log_records(parts, SCHEMA, keys_of, rule, memory)
         batches = [table(*stored[at : at + 2]) for at in range(0, len(stored), 2)]
-        rows = pa.concat_tables(merged_rows(batches, records, keys_of, rule))
+        rows = merged_rows(batches, records, rule)
         assert rows.schema == SCHEMA
         found.append(sorted(f"{row['key']} {row['ts']} {row['name']}" for row in rows.to_pylist()))
     assert found[0] == found[1]
     return found[0]
+
+
+def merged_rows(stored: list[pa.Table], records: LogRecords, rule: MergeRule) -> pa.Table:
+    return pa.concat_tables(part.rows for part in merged_parts(stored, records, keys_of, rule))
 
 
 def test_without_records_rows_stay_as_they_are() -> None:
@@ -84,7 +88,7 @@ def test_rows_that_delete_take_their_key_with_them() -> None:
     rows = rows.append_column("_hoodie_is_deleted", pa.array([True, True, True]))
     records = merge_log_records([rows], schema, keys_of, EVENT_TIME)
     stored = table(*STORED).append_column("_hoodie_is_deleted", pa.array([None] * 4, pa.bool_()))
-    found = pa.concat_tables(merged_rows([stored], records, keys_of, EVENT_TIME))
+    found = merged_rows([stored], records, EVENT_TIME)
     assert sorted(found.column("key").to_pylist()) == ["b", "c", "d"]
 
 
@@ -113,5 +117,5 @@ def test_a_merger_in_python_is_asked_about_stored_rows() -> None:
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL])
 def test_a_slice_without_stored_rows_has_its_log_rows(rule: MergeRule) -> None:
     records = merge_log_records([table(("a", 1, "2"))], SCHEMA, keys_of, rule)
-    (found,) = merged_rows([], records, keys_of, rule)
+    found = merged_rows([], records, rule)
     assert found.to_pylist() == [{"key": "a", "ts": 1, "name": "2"}]

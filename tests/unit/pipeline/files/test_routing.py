@@ -11,11 +11,13 @@ from pyhudi.errors import InvariantError
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, Routing, _tasks, stat_batch, stats_of
 from pyhudi.runner.in_process import InProcessRunner
-from pyhudi.write.plan.buckets import Bucket, BucketPlan, InsertShares
+from pyhudi.write.plan.buckets import BucketPlan, InsertShares, WriteBucket
 
 
-def bucket(number: int, inserts: int) -> Bucket:
-    return Bucket(number=number, partition="p", file_id=f"f{number}", base=None, inserts=inserts)
+def bucket(number: int, inserts: int) -> WriteBucket:
+    return WriteBucket(
+        number=number, partition="p", file_id=f"f{number}", base=None, inserts=inserts
+    )
 
 
 def test_small_buckets_share_a_task_and_the_largest_task_comes_first() -> None:

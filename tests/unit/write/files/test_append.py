@@ -174,7 +174,7 @@ def test_keys_that_leave_and_deleted_keys_go_whatever_is_stored() -> None:
     storage = MemoryStorage()
     job = job_on(storage, AT, is_deleting=True)
     gone = pa.table({RECORD_KEY: pa.array(["a", "b"])})
-    (stat,) = append_rows(job, task(), PLACE, gone, leaving=pa.array(["z"]))
+    (stat,) = append_rows(job, task(), PLACE, gone, moved_keys=pa.array(["z"]))
     source = pa.BufferReader(storage.files[stat.path or ""])
     (block,) = iter_blocks(source, "log")
     deletes = read_deletes(block, source)

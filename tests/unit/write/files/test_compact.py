@@ -9,18 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi.actions.commit import CommitMetadata
 from pyhudi.basefile.footer import read_footer
-from pyhudi.config.versions import TableVersion
 from pyhudi.filegroup.names import parse_base_file_name, parse_log_file_name
-from pyhudi.services.compaction import CompactionRun
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.services.compaction import compaction_run
 from pyhudi.services.compaction_job import compaction_job, compaction_merge
 from pyhudi.table.table import load_table
-from pyhudi.timeline import active
-from pyhudi.timeline.clock import FakeClock
 from pyhudi.write.files import compact
 from pyhudi.write.files.compact import compact_slice
-from pyhudi.write.job import TaskIdentity
+from tests.support.clocks import FakeClock
 from tests.support.golden import expected_rows, row_texts, without
 from tests.support.log_files import rollback_block
 from tests.support.memory import MemoryStorage
@@ -141,12 +138,11 @@ def test_the_footer_has_the_keys_of_new_rows_too() -> None:
 def test_blocks_of_later_writes_do_not_count() -> None:
     """A block that was committed after the plan belongs to the slice on top."""
     storage, instant, _ = before_compaction("v6_mor_compacted")
-    with CompactionRun(writer_on(storage, clock()), instant) as work:
+    with compaction_run(writer_on(storage, clock()), instant) as work:
         merge = compaction_merge(work.table, instant, OPTIONS)
         job = compaction_job(work.table, instant, OPTIONS, merge)
         early = replace(merge, as_of=work.slices[0].base_instant)
-        stat = compact_slice(job, TASK, work.slices[0], early)
-    assert stat is not None
+        (stat,) = compact_slice(job, TASK, work.slices[0], early)
     assert (stat.total_log_records, stat.num_update_writes) == (0, 0)
 
 
@@ -154,14 +150,14 @@ def test_log_files_that_were_rolled_back_alone_make_no_file() -> None:
     storage, own = golden_in_memory("v6_mor_logs_avro"), clock()
     found = plan(storage, own)
     assert found
-    with CompactionRun(writer_on(storage, own), found) as work:
+    with compaction_run(writer_on(storage, own), found) as work:
         merge = compaction_merge(work.table, found, OPTIONS)
         job = compaction_job(work.table, found, OPTIONS, merge)
         logs_alone = replace(work.slices[0], base_file=None)
-        assert compact_slice(job, TASK, logs_alone, merge) is not None
+        assert compact_slice(job, TASK, logs_alone, merge)
         for log in logs_alone.log_files:
             storage.put(log.path, rollback_block("9", "8"))
-        assert compact_slice(job, TASK, logs_alone, merge) is None
+        assert not compact_slice(job, TASK, logs_alone, merge)
 
 
 def test_the_commit_says_what_was_compacted() -> None:
@@ -170,8 +166,7 @@ def test_the_commit_says_what_was_compacted() -> None:
     table = load_table(storage)
     done = table.timeline.last_completed
     assert done is not None
-    data = active.read_state(storage, TableVersion.SIX, done)
-    metadata = CommitMetadata.from_bytes(data)
+    metadata = table.active.read_commit(done)
     assert metadata.compacted
     assert metadata.operation_type == "COMPACT"
     assert metadata.schema_text

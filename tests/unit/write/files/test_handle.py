@@ -74,7 +74,7 @@ def test_keys_of_files_that_keep_none_are_found() -> None:
     keys = pa.array(["x", "c", "a"])
     piece = KeyPiece(piece_id=1, keys=keys, min_key="a", max_key="x")
     lookup = KeyLookup(virtual_keys=GENERATOR)
-    (hit,) = find_keys(storage, file.path, Sought([piece]), lookup)
+    (hit,) = find_keys(storage, file, Sought([piece]), lookup)
     assert hit.positions.tolist() == [1, 2]
 
 

@@ -18,11 +18,11 @@ from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
-from pyhudi.services.rollback import recover
+from pyhudi.services.recovery import recover
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import load_table
-from pyhudi.timeline.clock import FakeClock
 from tests.support import plain_compaction
+from tests.support.clocks import FakeClock
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
 from tests.support.mor_history import History
@@ -54,7 +54,7 @@ from tests.support.plain_log_compaction import (
     execute_logs,
     plan_logs,
 )
-from tests.unit.read.test_merged import rows_of as rows_in
+from tests.unit.read.test_rows import rows_of as rows_in
 
 LOGGED = (
     "v6_mor_bucket",

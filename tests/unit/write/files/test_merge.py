@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,8 +23,10 @@ from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write.files import merge
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
+from tests.support import merging_memory
 from tests.support.memory import MemoryStorage
 from tests.support.plain_write import COMMIT_TIME, DATA, EVENT_TIME, job_on, task
+from tests.support.source_tree import ROOT
 
 OLD_INSTANT, NEW_INSTANT = "20260101000000000", "20260102000000000"
 MARKED = DATA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
@@ -187,7 +193,8 @@ def test_the_statistics_and_the_footer_are_those_of_the_file():
     assert stat.path == f"p/f-0_4-1-0_{NEW_INSTANT}.parquet"
     assert (stat.prev_commit, stat.file_id, stat.partition_path) == (OLD_INSTANT, "f-0", "p")
     assert stat.file_size_bytes == len(storage.files[stat.path]) == stat.total_write_bytes
-    footer = ParquetReader(storage.open_input(stat.path)).footer
+    with storage.open_input(stat.path) as source:
+        footer = ParquetReader(source).footer
     assert (footer.min_key, footer.max_key) == ("a", "c")
     bloom = footer.bloom_filter()
     assert bloom is not None
@@ -226,8 +233,25 @@ def test_rows_that_leave_are_counted_as_deleted():
     storage = MemoryStorage()
     base = written(storage, [Row(key, 0, "old", None) for key in "abc"])
     job = job_on(storage, NEW_INSTANT, **settings_of())
-    leaving = pa.array(["a", "c", "elsewhere"])
-    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), leaving)
+    moved_keys = pa.array(["a", "c", "elsewhere"])
+    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), moved_keys)
     found = {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")}
     assert found == {"b": "new"}
     assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)
+
+
+def test_memory_does_not_grow_with_the_file_that_is_merged(tmp_path: Path) -> None:
+    sizes, peaks = [], []
+    for row_groups in (8, 40):
+        path = str(tmp_path / f"{row_groups}")
+        sizes.append(merging_memory.make_table(path, row_groups))
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.support.merging_memory", path],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'spark_jobs'}"},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 1.1 * peaks[0] < sizes[1] / 4

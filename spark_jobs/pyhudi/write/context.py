@@ -8,12 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi.basefile.bloom import BloomParameters
-from pyhudi.basefile.open import FileEncoding
 from pyhudi.basefile.parquet import ParquetWriteOptions
+from pyhudi.basefile.writer import FileEncoding
 from pyhudi.config.options.logs import LogConfig
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
-from pyhudi.runner.task import TaskIdentity as TaskIdentity  # re-exported
 from pyhudi.storage.storage import Storage
 
 

@@ -10,11 +10,16 @@ import pytest
 
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import SchemaError
-from pyhudi.logfile.slice_log import LogCounts, LogReading, read_log_records
+from pyhudi.fileslice.logs import LogCounts, read_log_records
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.merge.rule import MergeRule
-from tests.support.log_files import avro_block, delete_block, rollback_block, rows
+from tests.support.log_files import avro_block, committed, delete_block, rollback_block, rows
 
 TABLE = pa.schema([("_hoodie_record_key", pa.string()), ("ts", pa.float64())])
+
+
+def reading_of(wanted: str) -> SliceReading:
+    return SliceReading(rule=MergeRule(mode=MergeMode.COMMIT_TIME), timeline=committed(*wanted))
 
 
 def read(files: Mapping[str, bytes], wanted: str = "123456789", schema: pa.Schema = TABLE) -> dict:
@@ -27,13 +32,7 @@ def read(files: Mapping[str, bytes], wanted: str = "123456789", schema: pa.Schem
         yield pa.BufferReader(files[name])
         opened.remove(name)
 
-    how = LogReading(
-        is_wanted=lambda instant: instant in wanted,
-        schema=schema,
-        keys_of=lambda found: found.column("_hoodie_record_key"),
-        rule=MergeRule(mode=MergeMode.COMMIT_TIME),
-    )
-    found = read_log_records(list(files), open_file, how)
+    found = read_log_records(list(files), open_file, schema, reading_of(wanted))
     assert not opened
     assert found.rows.schema == schema
     values = found.rows.column("ts").to_pylist()
@@ -72,13 +71,7 @@ def test_the_writes_whose_blocks_count_are_noted_in_reading_order() -> None:
     def open_file(name: str) -> Iterator[pa.NativeFile]:
         yield pa.BufferReader(files[name])
 
-    how = LogReading(
-        is_wanted=lambda _: True,
-        schema=TABLE,
-        keys_of=lambda found: found.column("_hoodie_record_key"),
-        rule=MergeRule(mode=MergeMode.COMMIT_TIME),
-    )
-    read_log_records(list(files), open_file, how, counts)
+    read_log_records(list(files), open_file, TABLE, reading_of("1234"), counts)
     assert counts.instants == ("2", "1")
 
 

@@ -9,23 +9,22 @@ import pytest
 
 import pyhudi
 from pyhudi.config.options.merging import MergeMode
-from pyhudi.config.read import ReadConfig
-from pyhudi.read.merge_plan import plan_merge
-from pyhudi.table.log_merge import LogMerge
+from pyhudi.fileslice.reading import SliceReading
+from pyhudi.table.slice_reading import slice_reading
 from tests.support.mor_table import COMMIT_TIME, MorTable, moment
 
 ALWAYS = {"_hoodie_record_key", "_hoodie_is_deleted", "_hoodie_operation"}
 
 
-def planned(path: Path, *, begin: str | None = None, as_of: str | None = None, **more) -> LogMerge:
+def planned(
+    path: Path, *, begin: str | None = None, as_of: str | None = None, **more
+) -> SliceReading:
     made = MorTable.make(path / "t", **more)
     for time in "1236":
         made.instant(time)
     made.instant("4", "deltacommit.inflight")
     table = pyhudi.open_table(str(made.path))
-    kind = "snapshot" if begin is None else "incremental"
-    query = ReadConfig.of(query_type=kind, begin=begin)
-    return plan_merge(table, table.schema(), query, as_of=as_of)
+    return slice_reading(table, table.schema(), as_of=as_of, begin=begin)
 
 
 def test_merging_takes_the_key_what_orders_and_what_deletes(tmp_path: Path) -> None:

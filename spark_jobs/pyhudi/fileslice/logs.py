@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,15 +11,14 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.errors import SchemaError
+from pyhudi.fileslice.reading import SliceReading
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.framing import BlockKind
-from pyhudi.logfile.merge.records import KeysOf, LogRecords, merge_log_records
+from pyhudi.logfile.merge.records import LogRecords, merge_log_records
 from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.logfile.scan import blocks_that_count
-from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.evolution.reconcile import reconcile
 
 OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
@@ -27,26 +27,12 @@ OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogReading:
-    """How log files are read.
-
-    ``is_wanted`` says of an instant whether its blocks are read, ``schema`` has the columns that
-    are needed, ``memory`` the room that records have.
-    """
-
-    is_wanted: Callable[[str], bool]
-    schema: pa.Schema
-    keys_of: KeysOf
-    rule: MergeRule
-    memory: MergeMemory = DEFAULT_MEMORY
-
-
 @dataclass(slots=True, kw_only=True)
 class LogCounts:
     """What was found in log files: blocks of all kinds, and the rows of those that count.
 
     Shapes: ``instants`` are those of the blocks that count, each once, in reading order.
+    Units: ``milliseconds`` that reading and merging them took.
     """
 
     blocks: int = 0
@@ -54,6 +40,7 @@ class LogCounts:
     rollbacks: int = 0
     rows: int = 0
     instants: tuple[str, ...] = ()
+    milliseconds: int = 0
 
     def note(self, block: Block) -> None:
         """Count a block."""
@@ -63,11 +50,15 @@ class LogCounts:
 
 
 def read_log_records(
-    names: Sequence[str], open_file: OpenFile, how: LogReading, counts: LogCounts | None = None
+    names: Sequence[str],
+    open_file: OpenFile,
+    schema: pa.Schema,
+    reading: SliceReading,
+    counts: LogCounts | None = None,
 ) -> LogRecords:
     """What the log files of a slice say, one record a key; ``counts`` notes what they hold.
 
-    Shapes: ``names`` in reading order; rows of ``how.schema``.
+    Shapes: ``names`` in reading order; rows of the ``schema``, which has the columns to read.
 
     Guarantees: holds the content of one block at a time, and the records that
         ``merge_log_records`` holds.
@@ -78,11 +69,14 @@ def read_log_records(
         UnsupportedError: a block that is not read here.
         StorageError: records that memory has no room for cannot be put on disk.
     """
+    started = time.perf_counter()
     counts = LogCounts() if counts is None else counts
-    counted = counted_blocks(names, open_file, how.is_wanted, counts)
+    counted = counted_blocks(names, open_file, reading.instant_test(), counts)
     counts.instants = tuple(dict.fromkeys(block.instant for block in counted))
-    parts = _counted(_parts_of_files(counted, open_file, how), counts)
-    return merge_log_records(parts, how.schema, how.keys_of, how.rule, how.memory)
+    parts = _counted(_parts_of_files(counted, open_file, schema), counts)
+    records = merge_log_records(parts, schema, reading.keys_of, reading.rule, reading.memory)
+    counts.milliseconds = int((time.perf_counter() - started) * 1000)
+    return records
 
 
 def counted_blocks(
@@ -108,12 +102,12 @@ def counted_blocks(
 
 
 def _parts_of_files(
-    blocks: Sequence[Block], open_file: OpenFile, how: LogReading
+    blocks: Sequence[Block], open_file: OpenFile, schema: pa.Schema
 ) -> Iterator[pa.Table | Deletes]:
     for name, of_file in groupby(blocks, key=lambda block: block.file):
         with open_file(name) as source:
             for block in of_file:
-                yield from _parts(block, source, how)
+                yield from _parts(block, source, schema)
 
 
 def _counted(
@@ -138,12 +132,12 @@ def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
         yield block
 
 
-def _parts(block: Block, source: pa.NativeFile, how: LogReading) -> Iterator[pa.Table | Deletes]:
+def _parts(block: Block, source: pa.NativeFile, schema: pa.Schema) -> Iterator[pa.Table | Deletes]:
     if block.kind is BlockKind.DELETE:
         yield read_deletes(block, source)
         return
     try:
-        for rows in iter_rows(block, source, how.schema.names):
-            yield reconcile(rows, how.schema)
+        for rows in iter_rows(block, source, schema.names):
+            yield reconcile(rows, schema)
     except SchemaError as error:
         raise SchemaError(f"{block.where} does not fit the table: {error}") from error

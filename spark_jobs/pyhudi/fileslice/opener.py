@@ -1,0 +1,159 @@
+"""Base files, opened: the one door to them, wherever their bytes lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyhudi.basefile.condition import RowCondition
+from pyhudi.basefile.footer import FooterMetadata
+from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.basefile.parquet import BATCH_ROWS
+from pyhudi.config.formats import BaseFileFormat
+from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
+from pyhudi.filegroup.slices import BaseFile
+from pyhudi.fileslice.stored_keys import key_columns, keys_of
+from pyhudi.keys.generators import KeyGenerator
+from pyhudi.schema.columns import one_array
+from pyhudi.schema.evolution.reconcile import reconcile
+from pyhudi.storage.schemes import open_storage
+from pyhudi.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBaseFile:
+    """A base file that is open for reading: ``path`` in a ``storage``.
+
+    Raises: as ``read_errors``, while rows are read.
+    """
+
+    storage: Storage
+    path: str
+    reader: BaseFileReader
+
+    @property
+    def footer(self) -> FooterMetadata:
+        """Hudi's entries of the footer."""
+        return self.reader.footer
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns in the types they are read in, dictionaries aside."""
+        return self.reader.schema
+
+    def rows(
+        self,
+        schema: pa.Schema,
+        *,
+        condition: RowCondition | None = None,
+        share: slice | None = None,
+        batch_rows: int = BATCH_ROWS,
+        keep_dictionaries: bool = False,
+    ) -> Iterator[pa.Table]:
+        """The rows in the columns and types of a schema, in file order, some at a time.
+
+        Row groups without a row that meets the ``condition`` are left out, going by their
+        statistics; ``share`` picks among the others. With ``keep_dictionaries`` texts that are
+        stored with a dictionary pass through encoded, which spares most of their cost.
+
+        Shapes: at most ``batch_rows`` rows; some column of the file where the schema has none.
+        """
+        groups = self._row_groups(condition, share)
+        # Without any column there would be no rows either, so one is read to count them.
+        found = self.schema.names
+        names = [name for name in schema.names if name in found] or found[:1]
+        with read_errors(self.storage, self.path):
+            for rows in self.reader.iter_tables(
+                names, groups, batch_rows=batch_rows, keep_dictionaries=keep_dictionaries
+            ):
+                whole = reconcile(rows, schema, keep_dictionaries=keep_dictionaries)
+                yield whole if schema.names else rows
+
+    def tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Those of some columns that the file has, in its own types, some rows at a time."""
+        with read_errors(self.storage, self.path):
+            yield from self.reader.iter_tables(columns)
+
+    def keys(self, virtual_keys: KeyGenerator | None, *, rows: int) -> Iterator[pa.ChunkedArray]:
+        """The record keys, in file order, at least ``rows`` at a time but at the end of the file.
+
+        How many are best depends on how they are searched, see ``SoughtKeys``.
+        """
+        waiting: list[pa.StringArray] = []
+        for table in self.tables(key_columns(virtual_keys)):
+            waiting.append(one_array(keys_of(table, virtual_keys)))
+            if sum(map(len, waiting)) >= rows:
+                yield pa.chunked_array(waiting, pa.string())
+                waiting = []
+        if waiting:
+            yield pa.chunked_array(waiting, pa.string())
+
+    def _row_groups(self, condition: RowCondition | None, share: slice | None) -> list[int]:
+        with read_errors(self.storage, self.path):
+            if condition is None:
+                groups = list(range(self.reader.row_groups))
+            else:
+                groups = self.reader.matching_row_groups(condition)
+        return groups if share is None else groups[share]
+
+
+@contextmanager
+def open_base(storage: Storage, file: BaseFile) -> Iterator[OpenBaseFile]:
+    """Open a base file of the table in a storage.
+
+    Raises:
+        UnsupportedError: a format that is not read here.
+        OptionError: the file lies in another place whose scheme is not known.
+        CorruptTableError, MissingFileError, StorageError: as ``read_errors``.
+    """
+    home, path = home_of(storage, file)
+    with ExitStack() as stack:
+        with read_errors(home, path):
+            source = stack.enter_context(home.open_input(path))
+            reader = open_base_file(source, name=home.absolute(path))
+        yield OpenBaseFile(storage=home, path=path, reader=reader)
+
+
+def home_of(storage: Storage, file: BaseFile) -> tuple[Storage, str]:
+    """The storage in which the bytes of a base file lie, and their path there.
+
+    Not: options of a storage, such as credentials, are not known of a place outside the table.
+    """
+    if not file.location:
+        return storage, file.path
+    folder, _, name = file.location.rpartition("/")
+    return open_storage(folder or "/"), name
+
+
+@contextmanager
+def read_errors(storage: Storage, path: str) -> Iterator[None]:
+    """Say of a file that is gone, damaged, or cannot be read, what happened to it.
+
+    Raises:
+        MissingFileError: it was cleaned since it was listed.
+        CorruptTableError: it is no whole file of its format.
+        StorageError: any other failure to read it.
+    """
+    name = storage.absolute(path)
+    try:
+        yield
+    except MissingFileError as error:
+        raise MissingFileError(
+            f"{name} is gone: was it cleaned while the table was read? "
+            "Retry to read the table as it is now",
+            where=storage.uri,
+        ) from error
+    except CorruptTableError as error:
+        error.where = error.where or storage.uri
+        raise
+    except pa.ArrowInvalid as error:
+        kind = BaseFileFormat.of_file(path)
+        what = "file" if kind is None else f"{kind.title} file"
+        raise CorruptTableError(
+            f"{name} is not a whole {what}: {error}", where=storage.uri
+        ) from error
+    except OSError as error:
+        raise StorageError(f"cannot read {name}: {error}", where=storage.uri) from error

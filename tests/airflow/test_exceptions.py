@@ -1,0 +1,26 @@
+"""What Airflow does with an error is what the engine says of it."""
+
+from __future__ import annotations
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_pyhudi.exceptions import PyhudiInternalError, engine_error
+from pyhudi import errors
+from pyhudi.errors import HudiError, InvariantError
+
+KINDS = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, HudiError)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_airflow_retries_what_the_engine_calls_retryable(kind: type[HudiError]) -> None:
+    error = kind("why")
+    assert isinstance(engine_error(error), AirflowFailException) is not error.retryable
+
+
+def test_a_state_that_must_never_be_is_no_fault_of_the_request() -> None:
+    assert isinstance(engine_error(InvariantError("why")), PyhudiInternalError)

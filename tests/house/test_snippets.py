@@ -1,0 +1,143 @@
+"""What the pages show to be typed works: Python is run, command lines are held to their parsers.
+
+Blocks of Python that need Airflow are run by tests/airflow/test_snippets.py, those that need a
+Spark session by tests/spark/test_snippets.py, and all others here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tomllib
+
+from pyhudi import jobs
+from pyhudi.config.known import check_known
+from pyhudi.merge.custom import run_merger
+from pyhudi.schema.metafields import META_FIELDS
+from tests.support.airflow import timeline_folder
+from tests.support.snippets import Snippet, commands, pages, snippets
+from tests.support.source_tree import ROOT
+
+COMMAND = re.compile(r"^\s*(?:\$|python\b|pip\b|make\b|spark-submit\b|import\b|from\b|def\b)", re.M)
+BENCHMARKS = sorted(
+    {
+        words[1]
+        for words in (shlex.split(each.values[0]) for each in commands())
+        if words[0] == "python" and words[1].startswith("benchmarks/")
+    }
+)
+PARSED = """
+import json, runpy, sys
+from unittest.mock import MagicMock
+
+for name in ("deltalake", "duckdb", "pyinstrument"):  # the extra bench, which tests do without
+    sys.modules[name] = MagicMock()
+script, given_all = sys.argv[1:]
+for given in json.loads(given_all):
+    sys.argv[0:] = [script, *given, "--help"]
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+"""Lets a program's parser see flags, with --help behind them so that nothing else runs."""
+
+WRITTEN = "20260401000000000"
+
+
+@pytest.fixture
+def flights(tmp_path: Path) -> Path:
+    """A table of one flight, written in April 2026."""
+    table = Path(timeline_folder(tmp_path / "flights", f"{WRITTEN}.commit"))
+    (table / ".hoodie_partition_metadata").write_text(f"commitTime={WRITTEN}\npartitionDepth=0\n")
+    row = dict.fromkeys(META_FIELDS, "UA") | {"carrier": "UA", "arr_delay": 11.0}
+    pq.write_table(pa.Table.from_pylist([row]), table / f"g-0_0-0-0_{WRITTEN}.parquet")
+    return table
+
+
+def test_every_block_says_in_which_language_it_is() -> None:
+    languages = {name: len(snippets(name)) for name in ("python", "sh", "text", "")}
+    known = sum(languages.values()) - languages[""]
+    fences = sum(page.read_text(encoding="utf-8").count("\n```") for page in pages())
+    assert 2 * known == fences, (
+        "a block begins with ```python (it is run), ```sh (its commands are checked) or ```text: "
+        f"{2 * known} of {fences} fences do"
+    )
+
+
+@pytest.mark.parametrize("snippet", snippets("text"))
+def test_what_is_called_text_is_nothing_to_be_typed(snippet: Snippet) -> None:
+    assert not COMMAND.search(snippet.code), "commands are ```sh and code is ```python"
+
+
+@pytest.mark.parametrize("snippet", snippets("python", runner="python"))
+def test_a_block_of_python_runs(snippet: Snippet, flights: Path) -> None:
+    snippet.run(flights)
+
+
+def test_the_merger_of_the_page_keeps_the_dearer(
+    flights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shown,) = (each.values[0] for each in snippets("python") if "merging" in each.values[0].page)
+    module = types.ModuleType("mergers")
+    vars(module).update(shown.run(flights))
+    monkeypatch.setitem(sys.modules, "mergers", module)
+    older = pa.table({"id": ["a", "b", "c"], "price": [3.0, 1.0, None]})
+    newer = pa.table({"id": ["a", "b", "c"], "price": [2.0, 2.0, 2.0]})
+    gone = pa.array([False] * 3)
+    _, keeps_older = run_merger(
+        "mergers:KeepTheDearer",
+        older.append_column("_hoodie_is_deleted", gone),
+        newer.append_column("_hoodie_is_deleted", gone),
+    )
+    assert keeps_older.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
+    words = [word for word in shlex.split(line.partition(" > ")[0]) if "=" not in word[:11]]
+    match words:
+        case ["make", *targets]:
+            makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+            assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in targets)
+        case ["pip", "install", "-e", project]:
+            extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+            assert project.strip(".[]") in extras["optional-dependencies"]
+        case ["python", "-m", module, *_]:
+            assert (ROOT / "spark_jobs" / f"{module.replace('.', '/')}.py").is_file()
+        case ["python" | "spark-submit", script, *flags] if script.startswith("spark_jobs/"):
+            name = re.search(r"from pyhudi.jobs import (\w+)", (ROOT / script).read_text())
+            assert name
+            check_known(getattr(jobs, name[1]).from_args(flags).options())
+        case ["python", script, *_] if script in BENCHMARKS:
+            pass  # all at once below
+        case _:
+            pytest.fail(f"no check for a command like {line}; add one")
+
+
+@pytest.mark.parametrize("script", BENCHMARKS)
+def test_a_benchmark_takes_the_flags_that_the_pages_give_it(script: str) -> None:
+    lines = [shlex.split(each.values[0]) for each in commands()]
+    given = [line[2:] for line in lines if line[:2] == ["python", script]]
+    done = subprocess.run(
+        [sys.executable, "-c", PARSED, str(ROOT / script), json.dumps(given)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'spark_jobs'}:{ROOT / 'benchmarks'}"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    flags = {word for words in given for word in words if word.startswith("--")}
+    unknown = sorted(flag for flag in flags if flag not in done.stdout)
+    assert not unknown, f"{script} has no {unknown}"
