@@ -1,7 +1,5 @@
 """What the tests of failures need of Python itself."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A compaction that fails, or dies, at any of its calls, and readers and writers between them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from functools import partial

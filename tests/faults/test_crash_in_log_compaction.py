@@ -1,7 +1,5 @@
 """A log compaction that fails, or dies, at any of its calls, and others between them."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 

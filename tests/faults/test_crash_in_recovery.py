@@ -1,7 +1,5 @@
 """A recovery that fails, or dies, at any of its calls: the next one goes on from there."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyhudi.errors import HudiError

@@ -1,7 +1,5 @@
 """A write or compaction that fails, or dies, at any of its calls: readers see all or nothing."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import cache, partial

@@ -12,8 +12,6 @@ where a byte lies:
 * in Avro records: an error, or rows; keys that the damaged block does not name are right.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 

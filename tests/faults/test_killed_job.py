@@ -1,7 +1,5 @@
 """The job script, killed with all its processes in the middle of a write."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Two writers that begin at once: one goes on, or none; never both, and nobody loses a row."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tasks that run twice, or go on when their write has ended, leave no second file in a commit."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages say what is so: paths that exist, names that are there, options as declared."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

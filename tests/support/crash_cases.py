@@ -1,7 +1,5 @@
 """What is stopped at each of its storage calls: every operation, table type and index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

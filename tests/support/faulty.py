@@ -1,7 +1,5 @@
 """A Storage whose n-th call fails, or is the last thing its process ever does."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Tables of Hudi in memory, to be compacted and written to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Writes, compactions and reads as production runs them, in this process, on tables in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The page of the points at which writes and compactions are stopped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Threads that take turns at their storage calls, in an order that a test decides."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

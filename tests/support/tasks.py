@@ -1,7 +1,5 @@
 """What a task that writes files gets: its identity, the write, and rows of one partition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

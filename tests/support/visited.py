@@ -1,7 +1,5 @@
 """A Storage that lets someone in before each call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -122,16 +122,16 @@ def test_a_write_only_plans_where_it_is_asked_to(table: Path) -> None:
 
 
 def test_a_write_that_is_asked_for_nothing_tells_when_one_is_due(tmp_path: Path, caplog) -> None:
-    table, told = tmp_path / "orders", []
+    table, said = tmp_path / "orders", []
     due = {"hoodie_compact_inline_max_delta_commits": "2"}
     with caplog.at_level(logging.INFO, "pyhudi"):
         for ts in range(1, 5):
             caplog.clear()
             written(table, ts, **due)
-            told.append("a compaction is due" in caplog.text)
+            said.append("a compaction is due" in caplog.text)
         caplog.clear()
         written(table, 5, **due, hoodie_compact_schedule_inline="true")
-    assert told == [False, False, True, True]
+    assert said == [False, False, True, True]
     assert "a compaction is due" not in caplog.text
     assert compactions(table) == ["planned"]
 
@@ -212,6 +212,5 @@ def test_a_write_log_compacts_when_enough_blocks_have_gathered(shape: dict[str, 
     assert counts == [0, 0, 0, 1, 1, 2]
     rows = sorted((f"k{n:04d}", f"p{n % 2}", min(n, 6), f"v{min(n, 6)}") for n in range(1, 20))
     assert rows_of(table) == rows
-    due = {"hoodie.compact.inline.max.delta.commits": "1"}
-    assert compact(table, options=due).status == "committed"
+    assert compact(table, options=DUE).status == "committed"
     assert rows_of(table, query_type="read_optimized") == rows

@@ -1,10 +1,8 @@
 """What overwrites and deletes of partitions leave of a table."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,8 +10,8 @@ import pyhudi
 from pyhudi.errors import ConflictError, OptionError, RequestError, TableNotFoundError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.schema.codec import read_container
-from tests.support.golden import golden_table
-from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
+from tests.support.golden import golden_copy
+from tests.support.orders import OPTIONS, commit_of, many, orders, rows_of, tuples, write
 
 FIRST = many(range(9), 1, "old", parts=3)
 IN_P0 = orders(("k0000", "p0", 2, "new"), ("new", "p0", 2, "new"))
@@ -26,11 +24,6 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "table"
     write(path, FIRST, "insert")
     return path
-
-
-def replaced_at(table: Path, instant: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((table / ".hoodie" / f"{instant}.replacecommit").read_text())
-    return found
 
 
 def delete_partitions(
@@ -57,7 +50,7 @@ def test_insert_overwrite_replaces_the_partitions_of_the_batch(table: Path) -> N
 
 def test_a_replacecommit_says_what_hudi_says(table: Path) -> None:
     instant = write(table, IN_P0, "insert_overwrite").instant
-    done = replaced_at(table, instant)
+    done = commit_of(table, instant)
     assert done["operationType"] == "INSERT_OVERWRITE"
     assert list(done["partitionToReplaceFileIds"]) == ["p0"]
     folder = table / ".hoodie"
@@ -96,16 +89,13 @@ def test_an_overwrite_makes_the_table_there_is_none_of(tmp_path: Path) -> None:
 
 
 def test_static_partitions_are_replaced_instead_of_those_in_the_batch(table: Path) -> None:
-    static = {"hoodie.static.overwrite.partition.paths": "p1,p9"}
-    write(table, orders(("new", "p0", 2, "new")), "insert_overwrite", {**OPTIONS, **static})
+    def static(partitions: str) -> dict[str, str]:
+        return {**OPTIONS, "hoodie.static.overwrite.partition.paths": partitions}
+
+    write(table, orders(("new", "p0", 2, "new")), "insert_overwrite", static("p1,p9"))
     wanted = [row for row in tuples(FIRST) if row[1] != "p1"]
     assert rows_of(table) == sorted([("new", "p0", 2, "new"), *wanted])
-    write(
-        table,
-        NOTHING,
-        "insert_overwrite",
-        {**OPTIONS, **static | {"hoodie.static.overwrite.partition.paths": "p2"}},
-    )
+    write(table, NOTHING, "insert_overwrite", static("p2"))
     assert {row[1] for row in rows_of(table)} == {"p0"}
 
 
@@ -115,14 +105,14 @@ def test_a_bulk_insert_can_overwrite(overwrite: str, table: Path) -> None:
     result = write(table, IN_P0, "bulk_insert", options)
     kept = OTHERS if overwrite == "insert_overwrite" else []
     assert rows_of(table) == sorted([*tuples(IN_P0), *kept])
-    assert replaced_at(table, result.instant)["operationType"] == overwrite.upper()
+    assert commit_of(table, result.instant)["operationType"] == overwrite.upper()
 
 
 def test_delete_partition_needs_no_rows(table: Path) -> None:
     result = delete_partitions(table, "p0, nowhere")
     assert rows_of(table) == OTHERS
     assert (result.status, result.partitions, result.files["replaced"]) == ("committed", ("p0",), 1)
-    done = replaced_at(table, result.instant)
+    done = commit_of(table, result.instant)
     assert (done["operationType"], done["partitionToWriteStats"]) == ("DELETE_PARTITION", {})
     assert delete_partitions(table, "p0").status == "nothing_to_do"
     assert delete_partitions(table, "nowhere").status == "nothing_to_do"
@@ -157,8 +147,7 @@ def test_what_cannot_be_deleted_is_refused(table: Path, tmp_path: Path) -> None:
 
 
 def test_file_groups_under_a_pending_clustering_are_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "table"
-    shutil.copytree(golden_table("v6_cow_pending_clustering"), path)
+    path = golden_copy("v6_cow_pending_clustering", tmp_path)
     table = pyhudi.open_table(str(path))
     claimed = table.clustered_groups()
     before = pyhudi.read_table(str(path))

@@ -24,9 +24,7 @@ FIRST = many(range(10), 1, "old")
 
 
 def logs_of(table: Path) -> list[str]:
-    return sorted(
-        str(path.relative_to(table)) for path in table.glob("*/.*.log.*") if path.is_file()
-    )
+    return sorted(str(path.relative_to(table)) for path in table.glob("*/.*.log.*"))
 
 
 def stored(table: Path) -> list[tuple[str, str, int, str]]:
