@@ -26,6 +26,7 @@ from tests.support.in_process import (
     write_nothing,
 )
 from tests.support.memory import MemoryStorage
+from tests.support.visited import Visited
 
 OLD: Rows = {("x", "a"): (1, "old")}
 BATCH: Rows = {("x", "a"): (2, "new"), ("z", "e"): (2, "new")}
@@ -99,6 +100,28 @@ def test_an_attempt_that_died_midway_leaves_nothing(written: MemoryStorage) -> N
         write(FaultyStorage(storage, faults), BATCH, clock_at(), runner=runner)
         assert read_rows(storage) == BATCH, at
         assert leftovers(storage) == [], at
+
+
+@pytest.mark.parametrize("counted", [0, 1])
+def test_no_reader_sees_the_file_of_an_attempt_that_was_killed_midway(
+    written: MemoryStorage, counted: int
+) -> None:
+    """It is gone before the commit, after which it would be as much of the table as its twin."""
+
+    def one_is_killed(function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
+        killed, counts = (again(task), task) if counted == 0 else (task, again(task))
+        before = data_files(written)
+        run_once(function, killed, batches)
+        for path in data_files(written) - before:
+            written.put(path, written.files[path][:-100])
+        return run_once(function, counts, batches)
+
+    seen = []
+    visited = Visited(written, lambda _: seen.append(read_rows(written)))
+    write(visited, BATCH, clock_at(), runner=InProcessRunner(run_task=one_is_killed))
+    assert [rows for rows in seen if rows not in (OLD, BATCH)] == []
+    assert seen[0] == OLD
+    assert seen[-1] == BATCH
 
 
 @dataclass

@@ -98,8 +98,8 @@ def _writes(table_type: str) -> Iterator[Case]:
         yield make("upsert", index, MIXED, {**kept, **MIXED})
         left = {key: row for key, row in old.items() if key != ("x", "a")}
         yield make("delete", index, GONE, left)
-    for index in ("SIMPLE", "BUCKET"):
         yield make("insert", index, FRESH, {**old, **FRESH})
+        yield make("bulk_insert", index, FRESH, {**old, **FRESH})
         others = {key: row for key, row in old.items() if key[0] != "x"}
         yield make("insert_overwrite", index, FRESH, {**others, **FRESH})
         yield make("insert_overwrite_table", index, FRESH, FRESH)
@@ -107,7 +107,7 @@ def _writes(table_type: str) -> Iterator[Case]:
     dropping = {"hoodie__datasource__insert__dup__policy": "drop"}
     mixed = {key: row for key, row in MIXED.items() if key not in old}
     yield make("insert", "BLOOM", MIXED, {**old, **mixed}, note="drop duplicates", **dropping)
-    for mode in ("NONE", "GLOBAL_SORT", "PARTITION_SORT"):
+    for mode in ("GLOBAL_SORT", "PARTITION_SORT"):
         chosen = {SORTED_BULK: mode}
         yield make("bulk_insert", "SIMPLE", FRESH, {**old, **FRESH}, note=mode, **chosen)
     bad: Rows = {("x", ""): (5, "no key"), **FRESH, ("z", ""): (5, "no key")}

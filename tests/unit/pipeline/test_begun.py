@@ -1,15 +1,24 @@
 """What another writer does between the look at the table and the begin of the write."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import pyhudi
-from pyhudi.errors import ConflictError
+from pyhudi.errors import ConflictError, RequestError
 from pyhudi.pipeline import write as module
+from pyhudi.runner.in_process import Batches, InProcessRows, InProcessRunner, run_once
+from pyhudi.runner.runner import TaskFunction
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.timeline.instant import State
+from tests.support import in_process
+from tests.support.in_process import NOW_MS, Rows, clock_at, data_files, options_of
+from tests.support.memory import MemoryStorage
 from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
+from tests.support.timelines import active_of
 from tests.support.tree import tree
 
 KEYED = {**OPTIONS, "pyhudi.idempotency.key": "run-7"}
@@ -74,3 +83,51 @@ def test_of_two_that_make_one_table_the_second_is_told(tmp_path: Path, monkeypat
     with pytest.raises(ConflictError, match="created"):
         write(table, many(range(2), 1, "second"))
     assert rows_of(table) == tuples(rows)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "insert_overwrite"])
+def test_no_file_is_written_before_the_instant_is_inflight(operation: str, table_type: str) -> None:
+    """Whoever looks at the timeline meanwhile sees that the write is at work."""
+    storage, states = MemoryStorage(now_ms=NOW_MS), []
+
+    def looking(function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
+        before = data_files(storage)
+        found = run_once(function, task, batches)
+        if data_files(storage) - before:
+            states.append(active_of(storage).load().pending_writes().instants[-1].state)
+        return found
+
+    rows: Rows = {("x", "a"): (1, "new"), ("y", "b"): (1, "new")}
+    runner = InProcessRunner(run_task=looking)
+    in_process.write(storage, rows, clock_at(), operation, options_of(table_type), runner=runner)
+    assert set(states) == {State.INFLIGHT}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("index", ["SIMPLE", "GLOBAL_BLOOM", "BUCKET"])
+def test_every_row_that_is_held_is_released(index: str, fails: bool, monkeypatch) -> None:
+    held, hold = [], InProcessRows.hold
+
+    def holding(rows: InProcessRows) -> InProcessRows:
+        held.append(hold(rows))
+        return held[-1]
+
+    def releasing(rows: InProcessRows) -> None:
+        held[:] = [each for each in held if each is not rows]
+
+    def fail(*_: object, **__: object) -> None:
+        assert held
+        raise RequestError("asked for")
+
+    storage = MemoryStorage(now_ms=NOW_MS)
+    rows: Rows = {("x", "a"): (1, "old"), ("y", "b"): (1, "old")}
+    in_process.write(storage, rows, clock_at(), "upsert", options_of(index=index))
+    monkeypatch.setattr(InProcessRows, "hold", holding)
+    monkeypatch.setattr(InProcessRows, "release", releasing)
+    if fails:
+        monkeypatch.setattr("pyhudi.pipeline.staged.write_buckets", fail)
+    moved: Rows = {("y", "a"): (2, "moved"), ("x", "c"): (2, "new")}
+    with pytest.raises(RequestError) if fails else nullcontext():
+        in_process.write(storage, moved, clock_at(), "upsert", options_of(index=index))
+    assert held == []
