@@ -26,7 +26,7 @@ ones that need space fail. At each point:
 
 Deaths that leave the same files are looked at once. A late error of a call that changes nothing is
 the same as an error, and is not counted again. `make reliability` tries every point and writes this
-page; `make test` tries every death and some of the errors (`tests/faults/test_crash_in_write.py`).
+page; `make test` tries a sample of them (`tests/faults/test_crash_in_write.py`).
 
 | Operation | Table type | Index | Storage calls | Deaths | Different states | Errors |
 |---|---|---|---:|---:|---:|---:|
