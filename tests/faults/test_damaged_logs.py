@@ -57,12 +57,16 @@ def are_others_whole(found: State, piece: Piece) -> bool:
     return all(found.get(key) == value for key, value in wanted.items() if key not in own)
 
 
-@pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
+@pytest.fixture(params=DAMAGED.values(), ids=DAMAGED)
+def piece(request: pytest.FixtureRequest) -> Piece:
+    found: Piece = request.param
+    return found
+
+
 def test_whole_files_are_read_whole(piece: Piece) -> None:
     assert read(files_with(piece.data)) == with_and_without(piece)[0]
 
 
-@pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_a_file_cut_anywhere_has_the_blocks_before_the_cut_and_the_next_files(piece: Piece) -> None:
     edges = {*range(80), *range(len(piece.data) - 80, len(piece.data))}
     for length in sorted(edges | {*range(0, len(piece.data), 7)}):
@@ -72,7 +76,6 @@ def test_a_file_cut_anywhere_has_the_blocks_before_the_cut_and_the_next_files(pi
         assert read(files_with(piece.data[:length])) == with_and_without(piece)[1], length
 
 
-@pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_bytes_lost_within_a_block_lose_no_other(piece: Piece) -> None:
     chance = random.Random(1)
     for _ in range(300):
@@ -83,7 +86,6 @@ def test_bytes_lost_within_a_block_lose_no_other(piece: Piece) -> None:
         assert found == with_and_without(piece)[1], (start, stop)
 
 
-@pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_whatever_byte_of_a_frame_is_flipped_no_wrong_row_is_read(piece: Piece) -> None:
     outside = [at for at in range(len(piece.data)) if at not in piece.content]
     for at in outside:
@@ -97,7 +99,6 @@ def test_whatever_byte_of_a_frame_is_flipped_no_wrong_row_is_read(piece: Piece) 
                 assert found in with_and_without(piece), (at, mask)
 
 
-@pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_whatever_byte_of_a_content_is_flipped_other_rows_are_right(piece: Piece) -> None:
     chance = random.Random(2)
     for at in piece.telling:
@@ -122,7 +123,6 @@ def test_whatever_byte_with_a_checksum_is_flipped_no_wrong_row_is_read(kind: str
     assert told > len(content)
 
 
-@pytest.mark.parametrize("piece", DAMAGED.values(), ids=DAMAGED)
 def test_the_neighbours_of_a_damaged_block_are_found_where_they_lie(piece: Piece) -> None:
     end = len(FIRST.data) + len(piece.data)
     for at in piece.telling:

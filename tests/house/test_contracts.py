@@ -1,25 +1,14 @@
 """Who may import whom: the contracts of pyproject.toml, kept and complete."""
 
 import ast
-import os
-import subprocess
-import sys
 from typing import Any
 
-import tomllib
-
-from tests.support.source_tree import ROOT, shipped
+from tests.support.source_tree import project, run_python, shipped
 
 
 def test_every_import_keeps_to_the_layers() -> None:
     script = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "spark_jobs"), str(ROOT)])},
-        capture_output=True,
-        text=True,
-    )
+    done = run_python("-c", script)
     assert done.returncode == 0, (
         f"a contract of [tool.importlinter] is broken; docs/architecture.md says why it is there\n"
         f"{done.stdout[-3000:]}{done.stderr[-1000:]}"
@@ -50,8 +39,7 @@ def test_what_is_said_to_be_pure_exists() -> None:
 
 
 def _contracts() -> list[dict[str, Any]]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    found: list[dict[str, Any]] = project["tool"]["importlinter"]["contracts"]
+    found: list[dict[str, Any]] = project()["tool"]["importlinter"]["contracts"]
     return found
 
 

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from tests.support.source_tree import Definition, Module, beside, engine, shipped
+from tests.support.source_tree import Definition, Module, beside, definitions, engine, shipped
 
 SECTIONS = ("Shapes", "Units", "Raises", "Guarantees", "Not", "Source")
 
@@ -82,12 +82,11 @@ def test_everything_public_has_a_docstring() -> None:
 
 
 def test_a_docstring_begins_with_a_sentence_on_one_line() -> None:
-    wrong = []
-    for module in shipped():
-        for name, node in module.definitions():
-            text = _text(node)
-            if text and not re.search(r"[.:]$", text.splitlines()[0]):
-                wrong.append(f"{module.where}:{name}")
+    wrong = [
+        where
+        for where, node in definitions()
+        if (text := _text(node)) and not re.search(r"[.:]$", text.splitlines()[0])
+    ]
     assert not wrong, f"these docstrings do not begin with a sentence on a line of its own: {wrong}"
 
 

@@ -4,7 +4,16 @@ import ast
 import re
 from pathlib import Path
 
-from tests.support.source_tree import ENGINE, ROOT, Definition, beside, parse, shipped
+from tests.support.source_tree import (
+    ENGINE,
+    ROOT,
+    Definition,
+    beside,
+    classes,
+    definitions,
+    parse,
+    shipped,
+)
 
 VAGUE = {
     "base",
@@ -48,21 +57,15 @@ def test_no_module_has_a_vague_name() -> None:
 
 def test_no_class_or_function_has_a_vague_name() -> None:
     vague = [
-        f"{module.where}:{name}"
-        for module in shipped()
-        for name, node in module.definitions()
+        where
+        for where, node in definitions()
         if (VAGUE - {"base", "common", "shared"}) & set(_words(node))
     ]
     assert not vague, f"these names say nothing about what they name: {vague}"
 
 
 def test_no_class_is_called_hoodie() -> None:
-    hoodies = [
-        f"{module.where}:{name}"
-        for module in shipped()
-        for name, node in module.definitions()
-        if isinstance(node, ast.ClassDef) and "hoodie" in node.name.lower()
-    ]
+    hoodies = [where for where, node in classes() if "hoodie" in node.name.lower()]
     assert not hoodies, (
         f"these classes are called after Hudi's: {hoodies}. Hudi's word for the thing is enough; "
         "Hoodie stands only in what is written to disk"

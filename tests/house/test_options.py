@@ -8,7 +8,7 @@ from pyhudi.config.hudi_options import hudi_options
 from pyhudi.config.option import declared
 from pyhudi.config.reference import declarations
 from pyhudi.errors import UnsupportedError
-from tests.support.source_tree import ROOT, docstrings, shipped
+from tests.support.source_tree import ROOT, classes, docstrings, shipped
 
 MOST_FIELDS = 20
 KEY = re.compile(r"\bhoodie\.[a-z0-9_{}]+(?:\.[a-z0-9_]+)*")
@@ -56,11 +56,9 @@ def test_a_key_is_written_once_in_the_configuration() -> None:
 
 def test_a_config_value_has_few_enough_fields_to_read() -> None:
     counts = {
-        f"{module.where}:{name}": sum(isinstance(each, ast.AnnAssign) for each in node.body)
-        for module in shipped()
-        if module.where.startswith("pyhudi/config/")
-        for name, node in module.definitions()
-        if isinstance(node, ast.ClassDef)
+        where: sum(isinstance(each, ast.AnnAssign) for each in node.body)
+        for where, node in classes()
+        if where.startswith("pyhudi/config/")
     }
     large = {where: count for where, count in counts.items() if count > MOST_FIELDS}
     assert not large, f"these config values have many fields: {large}. Group them by subject"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomllib
 
-from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, parse, shipped
+from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, parse, project, shipped
 
 COMES_ALONG = {"py4j": "pyspark"}
 """Packages that are imported and come with one that is asked for."""
@@ -166,17 +165,13 @@ def _engine_files() -> list[Path]:
     return sorted(path for path in found if "__pycache__" not in path.parts)
 
 
-def _project() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
 def _requirements() -> dict[str, str]:
-    pairs = (re.fullmatch(r"([\w-]+)(.*)", text) for text in _project()["project"]["dependencies"])
+    pairs = (re.fullmatch(r"([\w-]+)(.*)", text) for text in project()["project"]["dependencies"])
     return {found[1]: found[2] for found in pairs if found}
 
 
 def _wheel() -> dict[str, Any]:
-    wheel: dict[str, Any] = _project()["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wheel: dict[str, Any] = project()["tool"]["hatch"]["build"]["targets"]["wheel"]
     return wheel
 
 

@@ -3,7 +3,7 @@
 import ast
 from collections import Counter
 
-from tests.support.source_tree import Definition, Module, code_lines, shipped
+from tests.support.source_tree import Function, code_lines, definitions, shipped
 
 MODULE_LINES, MODULE_CAP = 400, 500
 FUNCTION_LINES = 60
@@ -49,8 +49,10 @@ def test_a_module_is_short_enough_to_be_one_idea() -> None:
 
 def test_a_function_fits_on_a_screen() -> None:
     too_long = {
-        f"{module.where}:{name}": lines
-        for module, name, node in _functions()
+        where: lines
+        for module in shipped()
+        for where, node in definitions(module)
+        if not isinstance(node, ast.ClassDef)
         if (lines := code_lines(module, node)) > FUNCTION_LINES
     }
     assert not too_long, (
@@ -62,9 +64,9 @@ def test_a_function_fits_on_a_screen() -> None:
 
 def test_a_function_takes_few_arguments() -> None:
     counts = {
-        f"{module.where}:{name}": len(_arguments(node))
-        for module, name, node in _functions()
-        if len(_arguments(node)) > ARGUMENTS
+        where: len(_arguments(node))
+        for where, node in definitions()
+        if not isinstance(node, ast.ClassDef) and len(_arguments(node)) > ARGUMENTS
     }
     unlisted = {where: count for where, count in counts.items() if where not in MORE_ARGUMENTS}
     assert not unlisted, (
@@ -98,17 +100,7 @@ def test_a_package_holds_few_enough_modules_to_read_their_names() -> None:
     assert not stale, f"FULLER_PACKAGES lists packages that are no fuller than others: {stale}"
 
 
-def _functions() -> list[tuple[Module, str, Definition]]:
-    return [
-        (module, name, node)
-        for module in shipped()
-        for name, node in module.definitions()
-        if not isinstance(node, ast.ClassDef)
-    ]
-
-
-def _arguments(node: Definition) -> list[str]:
-    assert not isinstance(node, ast.ClassDef)
+def _arguments(node: Function) -> list[str]:
     found = node.args
     names = [argument.arg for argument in (*found.posonlyargs, *found.args, *found.kwonlyargs)]
     return [name for name in names if name not in ("self", "cls")]

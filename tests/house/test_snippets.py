@@ -5,10 +5,8 @@ Spark session by tests/spark/test_snippets.py, and all others here.
 """
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -16,7 +14,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import tomllib
 
 from pyhudi import jobs
 from pyhudi.config.known import check_known
@@ -24,7 +21,7 @@ from pyhudi.merge.custom import run_merger
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.airflow import timeline_folder
 from tests.support.snippets import Snippet, commands, pages, snippets
-from tests.support.source_tree import ROOT
+from tests.support.source_tree import ROOT, project, run_python
 
 COMMAND = re.compile(r"^\s*(?:\$|python\b|pip\b|make\b|spark-submit\b|import\b|from\b|def\b)", re.M)
 BENCHMARKS = sorted(
@@ -107,9 +104,9 @@ def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
         case ["make", *targets]:
             makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
             assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in targets)
-        case ["pip", "install", "-e", project]:
-            extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-            assert project.strip(".[]") in extras["optional-dependencies"]
+        case ["pip", "install", "-e", named]:
+            extras = project()["project"]["optional-dependencies"]
+            assert named.strip(".[]") in extras
         case ["python", "-m", module, *_]:
             assert (ROOT / "spark_jobs" / f"{module.replace('.', '/')}.py").is_file()
         case ["python" | "spark-submit", script, *flags] if script.startswith("spark_jobs/"):
@@ -126,13 +123,8 @@ def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
 def test_a_benchmark_takes_the_flags_that_the_pages_give_it(script: str) -> None:
     lines = [shlex.split(each.values[0]) for each in commands()]
     given = [line[2:] for line in lines if line[:2] == ["python", script]]
-    done = subprocess.run(
-        [sys.executable, "-c", PARSED, str(ROOT / script), json.dumps(given)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'spark_jobs'}:{ROOT / 'benchmarks'}"},
-        check=False,
-    )
+    words = ("-c", PARSED, str(ROOT / script), json.dumps(given))
+    done = run_python(*words, path=("spark_jobs", "benchmarks"))
     assert done.returncode == 0, done.stderr
     flags = {word for words in given for word in words if word.startswith("--")}
     unknown = sorted(flag for flag in flags if flag not in done.stdout)

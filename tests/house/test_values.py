@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.support.source_tree import base_name, shipped
+from tests.support.source_tree import base_name, classes
 
 FROZEN = {"frozen": True, "slots": True, "kw_only": True}
 
@@ -65,14 +65,13 @@ def test_a_value_holds_no_collection_that_can_change() -> None:
 def _dataclasses() -> dict[str, tuple[ast.ClassDef, set[str]]]:
     """Every dataclass by its place, with what it lacks of the three."""
     found = {}
-    for module in shipped():
-        for name, node in module.definitions():
-            for decorator in getattr(node, "decorator_list", ()):
-                if isinstance(node, ast.ClassDef) and base_name(decorator) == "dataclass":
-                    given = {
-                        keyword.arg: getattr(keyword.value, "value", None)
-                        for keyword in getattr(decorator, "keywords", ())
-                    }
-                    lacks = {key for key, value in FROZEN.items() if given.get(key) is not value}
-                    found[f"{module.where}:{name}"] = (node, lacks)
+    for where, node in classes():
+        for decorator in node.decorator_list:
+            if base_name(decorator) == "dataclass":
+                given = {
+                    keyword.arg: getattr(keyword.value, "value", None)
+                    for keyword in getattr(decorator, "keywords", ())
+                }
+                lacks = {key for key, value in FROZEN.items() if given.get(key) is not value}
+                found[where] = (node, lacks)
     return found

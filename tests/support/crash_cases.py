@@ -235,36 +235,27 @@ def _compactions() -> Iterator[Case]:
         return world
 
     for kind in KINDS:
-        make = partial(
-            Case,
-            table_type=LOGGED,
-            index="SIMPLE",
-            before=rows,
-            after=rows,
-            options=options_of(LOGGED),
-        )
         name = {COMPACTION_KIND: "compaction", LOG_COMPACTION_KIND: "log compaction"}[kind]
-        run = make(
-            operation=f"{name}, run",
-            prepare=partial(planned, kind),
-            act=partial(_service, kind=kind, step="execute"),
-        )
-        yield make(
-            operation=f"{name}, planned",
-            prepare=logged,
-            act=partial(_service, kind=kind, step="schedule"),
-        )
+
+        def make(
+            what: str, prepare: Callable[[], World], step: str, name: str = name, kind: str = kind
+        ) -> Case:
+            return Case(
+                operation=f"{name}, {what}",
+                table_type=LOGGED,
+                index="SIMPLE",
+                prepare=prepare,
+                act=partial(_service, kind=kind, step=step),
+                before=rows,
+                after=rows,
+                options=options_of(LOGGED),
+            )
+
+        run = make("run", partial(planned, kind), "execute")
+        yield make("planned", logged, "schedule")
         yield run
-        yield make(
-            operation=f"{name}, run after a death",
-            prepare=partial(dead_before_commit, run),
-            act=partial(_service, kind=kind, step="all"),
-        )
-        yield make(
-            operation=f"{name}, taken back",
-            prepare=partial(planned, kind),
-            act=partial(_service, kind=kind, step="unschedule"),
-        )
+        yield make("run after a death", partial(dead_before_commit, run), "all")
+        yield make("taken back", partial(planned, kind), "unschedule")
 
 
 def _service(table: Storage, _: Storage, *, kind: str, step: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow as pa
 from pyhudi.errors import StorageError
 from pyhudi.storage.storage import FileStatus
 from pyhudi.transaction.process import ProcessMark
-from tests.support.memory import MemoryStorage
+from tests.support.memory import MemoryStorage, Sink
 
 T = TypeVar("T")
 _DEAD: list[int] = []
@@ -80,70 +81,74 @@ class FaultyStorage:
         return self.inner.absolute(path)
 
     def list(self, path: str) -> list[FileStatus]:
-        return self._read(lambda: self.inner.list(path))
+        return self._call(lambda: self.inner.list(path))
 
     def status(self, path: str) -> FileStatus | None:
-        return self._read(lambda: self.inner.status(path))
+        return self._call(lambda: self.inner.status(path))
 
     def exists(self, path: str) -> bool:
-        return self._read(lambda: self.inner.exists(path))
+        return self._call(lambda: self.inner.exists(path))
 
     def read(self, path: str) -> bytes:
-        return self._read(lambda: self.inner.read(path))
+        return self._call(lambda: self.inner.read(path))
 
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
-        return self._read(lambda: self.inner.open_input(path))
+        return self._call(lambda: self.inner.open_input(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
-        self._write(lambda: self.inner.put(path, b""))
+        self._call(lambda: self.inner.put(path, b""), takes_space=True)
         return pa.PythonFile(_FaultySink(self.inner, path, self.faults), mode="w")
 
     def create(self, path: str, data: bytes) -> None:
-        self._write(lambda: self.inner.create(path, data))
+        self._call(lambda: self.inner.create(path, data), takes_space=True)
 
     def put(self, path: str, data: bytes) -> None:
-        self._write(lambda: self.inner.put(path, data))
+        self._call(lambda: self.inner.put(path, data), takes_space=True)
 
     def make_dir(self, path: str) -> None:
-        self._write(lambda: self.inner.make_dir(path))
+        self._call(lambda: self.inner.make_dir(path), takes_space=True)
 
     def delete(self, path: str) -> bool:
-        return self._read(lambda: self.inner.delete(path))
+        return self._call(lambda: self.inner.delete(path))
 
     def delete_dir(self, path: str) -> None:
         """One call for each file, since no file system deletes a folder at once."""
         for found in self.inner.below(path):
             self.delete(found)
 
-    def _read(self, call: Callable[[], T]) -> T:
-        return self.faults.run(call, takes_space=False, error=None)
-
-    def _write(self, call: Callable[[], T]) -> T:
-        return self.faults.run(call, takes_space=True, error=None)
+    def _call(self, call: Callable[[], T], *, takes_space: bool = False) -> T:
+        return self.faults.run(call, takes_space=takes_space, error=None)
 
 
-class _FaultySink:
-    def __init__(self, inner: MemoryStorage, path: str, faults: Faults) -> None:
-        self._inner, self._path, self._faults = inner, path, faults
-        self.closed = False
+class _FaultySink(Sink):
+    def __init__(self, storage: MemoryStorage, path: str, faults: Faults) -> None:
+        super().__init__(storage, path)
+        self._faults = faults
 
     def write(self, data: bytes) -> int:
-        def append() -> int:
-            self._inner.files[self._path] += bytes(data)
-            return len(data)
-
+        append = partial(super().write, data)
         return self._faults.run(append, takes_space=True, error=OSError)
-
-    def tell(self) -> int:
-        return len(self._inner.files[self._path])
-
-    def flush(self) -> None:
-        pass
 
     def close(self) -> None:
         if not self.closed:
-            self.closed = True
+            super().close()
             self._faults.run(lambda: None, takes_space=True, error=OSError)
+
+
+class Visited(FaultyStorage):
+    """Another Storage; ``visit`` is called with the number of the call to come, which is 1 first.
+
+    It sees and changes what is below, where calls are not counted.
+    """
+
+    def __init__(self, inner: MemoryStorage, visit: Callable[[int], None]) -> None:
+        super().__init__(inner, Faults())
+        self.calls, self._visit = 0, visit
+
+    def _call(self, call: Callable[[], T], *, takes_space: bool = False) -> T:
+        self.calls += 1
+        self._visit(self.calls)
+        return super()._call(call, takes_space=takes_space)
 
 
 def bury(storage: MemoryStorage) -> None:

@@ -9,7 +9,7 @@ from pyhudi.config.read import ReadConfig
 from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult
+from pyhudi.jobs import COMPACTION_KIND, JobResult
 from pyhudi.pipeline.compaction import _write
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice
@@ -22,6 +22,7 @@ from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import Clock, SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
+from tests.support.clocks import FakeClock
 from tests.support.golden import golden_table, row_texts, without
 from tests.support.in_process import SMALL_BLOOMS, compaction, read_tables
 from tests.support.log_files import delete_block
@@ -36,15 +37,14 @@ LOGS_PLANNED = "20261121111037067"
 _LOGS_LATER = "20261121111037767"
 
 
+def clock_at(now_ms: int = NOW_MS) -> FakeClock:
+    """A clock that goes on a millisecond each time it is asked."""
+    return FakeClock(now_ms, step_ms=1)
+
+
 def golden_in_memory(name: str) -> MemoryStorage:
     """A golden table, to be changed."""
-    root = golden_table(name)
-    files = {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file()
-    }
-    return MemoryStorage(files, NOW_MS)
+    return MemoryStorage.of(golden_table(name), NOW_MS)
 
 
 def before_log_compaction() -> MemoryStorage:
@@ -58,24 +58,24 @@ def before_log_compaction() -> MemoryStorage:
     return storage
 
 
-def plan(storage: Storage, clock: Clock) -> str | None:
+def plan(storage: Storage, clock: Clock, kind: str = COMPACTION_KIND) -> str | None:
     """Plan a compaction."""
-    return compaction(storage, clock).schedule().instant
+    return compaction(storage, clock, kind).schedule().instant
 
 
-def execute(storage: Storage, clock: Clock, instant: str) -> JobResult:
+def execute(storage: Storage, clock: Clock, instant: str, kind: str = COMPACTION_KIND) -> JobResult:
     """Run a compaction."""
-    return compaction(storage, clock).execute(instant)
+    return compaction(storage, clock, kind).execute(instant)
 
 
-def plan_logs(storage: Storage, clock: Clock, **options: str) -> str | None:
-    """Plan a log compaction."""
-    return compaction(storage, clock, LOG_COMPACTION_KIND, **options).schedule().instant
-
-
-def execute_logs(storage: Storage, clock: Clock, instant: str, **options: str) -> JobResult:
-    """Run a log compaction."""
-    return compaction(storage, clock, LOG_COMPACTION_KIND, **options).execute(instant)
+def compact(
+    storage: Storage, clock: Clock, kind: str = COMPACTION_KIND, **options: str
+) -> JobResult:
+    """Plan a compaction, which there must be reason for, and run it."""
+    service = compaction(storage, clock, kind, **options)
+    found = service.schedule().instant
+    assert found
+    return service.execute(found)
 
 
 def write_slices(

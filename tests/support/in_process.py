@@ -27,20 +27,20 @@ from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.local_rows import LocalRows
 from tests.support.memory import MemoryStorage
+from tests.support.orders import OPERATION, OPTIONS
+from tests.support.orders import orders as table_of
 from tests.support.timelines import active_of, writer_for
 
 # Ordering value and value by partition and key.
 Rows: TypeAlias = dict[tuple[str, str], tuple[int | None, str]]
 Options: TypeAlias = Mapping[str, str]
 
-SCHEMA = pa.schema({"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "value": pa.string()})
 NOW_MS = 1_767_225_600_000
 SMALL_BLOOMS = {
     "hoodie.index.bloom.num_entries": "50",
     "hoodie.bloom.index.filter.dynamic.max.entries": "100",
 }
 KINDS = (COMPACTION_KIND, LOG_COMPACTION_KIND)
-_OPERATION = "hoodie.datasource.write.operation"
 FAILED = "/memory/failed"
 """The path of the failed records of writes whose options save them."""
 
@@ -59,10 +59,7 @@ CONFIG = TableConfig(
 def options_of(table_type: str = "COPY_ON_WRITE", index: str = "SIMPLE", **more: str) -> Options:
     """Options of a table of orders, with small bloom filters; dots of names as two underscores."""
     return {
-        "hoodie.table.name": "orders",
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.partitionpath.field": "part",
-        "hoodie.datasource.write.precombine.field": "ts",
+        **OPTIONS,
         "hoodie.datasource.write.table.type": table_type,
         "hoodie.index.type": index,
         **SMALL_BLOOMS,
@@ -82,14 +79,7 @@ def clock_at(now_ms: int = NOW_MS) -> FakeClock:
 
 def orders(rows: Rows) -> pa.Table:
     """Rows as a source has them."""
-    columns = [
-        [key for _, key in rows],
-        [part for part, _ in rows],
-        [ts for ts, _ in rows.values()],
-        [value for _, value in rows.values()],
-    ]
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    return table_of(*((key, part, *row) for (part, key), row in rows.items()))
 
 
 @dataclass
@@ -124,7 +114,7 @@ def write(
     around = Surroundings(clock, runner or InProcessRunner(), failed)
     table = orders(rows) if isinstance(rows, dict) else rows
     source = None if table is None else LocalRows.of(around.runner, table)
-    chosen = {**(options or _options_on(storage)), _OPERATION: operation}
+    chosen = {**(options or _options_on(storage)), OPERATION: operation}
     return write_rows(around.environment(storage), source, storage.uri, chosen)
 
 

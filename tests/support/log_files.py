@@ -3,7 +3,7 @@
 import io
 import json
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,18 +74,12 @@ def avro_block(
 
 def deletes(*records: tuple[str, OrderingKind, Any]) -> Deletes:
     """Delete records of key, kind of ordering value, and value."""
-    kinds = np.array([kind for _, kind, _ in records], dtype=np.int8)
+    column = _ordering_column([(kind, value) for _, kind, value in records])
     return Deletes(
         keys=pa.array([key for key, _, _ in records], pa.string()),
         partitions=pa.array(["p"] * len(records), pa.string()),
-        kinds=kinds,
-        orderings={
-            kind: pa.array(
-                [value if own is kind else None for _, own, value in records], ARROW[kind]
-            )
-            for kind in {own for _, own, _ in records}
-            if kind in ARROW
-        },
+        kinds=column.kinds,
+        orderings=column.values,
     )
 
 
@@ -101,7 +95,7 @@ def array_deletes(*records: tuple[str, list[tuple[OrderingKind, Any] | None]]) -
     )
 
 
-def _ordering_column(given: list[tuple[OrderingKind, Any] | None]) -> OrderingColumn:
+def _ordering_column(given: Sequence[tuple[OrderingKind, Any] | None]) -> OrderingColumn:
     found = [each or (OrderingKind.NONE, None) for each in given]
     return OrderingColumn(
         kinds=np.array([kind for kind, _ in found], dtype=np.int8),

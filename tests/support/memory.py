@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -22,6 +23,13 @@ class MemoryStorage:
         self.files = dict(files or {})
         self.times = dict.fromkeys(self.files, now_ms)
         self.now_ms = now_ms
+
+    @classmethod
+    def of(cls, folder: Path, now_ms: int) -> MemoryStorage:
+        """The files below a folder."""
+        found = (path for path in folder.rglob("*") if path.is_file())
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+        return cls(files, now_ms)
 
     @property
     def uri(self) -> str:

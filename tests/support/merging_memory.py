@@ -17,9 +17,8 @@ from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.write.files import merge
-from pyhudi.write.files.create import create_files
 from tests.support.in_process import CONFIG, clock_at, writer_on
-from tests.support.tasks import DATA, incoming, job_on, task
+from tests.support.tasks import DATA, create_file, incoming, job_on, task
 
 ROWS_OF_A_GROUP = 4_096
 TEXT = "a text that is as long as those of a table with some columns more may be, " * 4
@@ -34,9 +33,9 @@ def make_table(path: str, row_groups: int) -> int:
     with InstantRun(writer_on(storage, clock_at()), Action.COMMIT) as run:
         run.start(None)
         job = job_on(storage, run.instant, encoding=ENCODING, max_file_size_bytes=1 << 40)
-        (made,) = create_files(job, task(), partition="a", file_id="file-0", rows=rows)
+        made = create_file(job, rows)
         commit = CommitMetadata(
-            partition_to_write_stats={"a": (made,)},
+            partition_to_write_stats={"p": (made,)},
             extra_metadata={"schema": dumps(arrow_to_avro(DATA, "plain"))},
             operation_type="UPSERT",
         )
@@ -47,7 +46,7 @@ def make_table(path: str, row_groups: int) -> int:
 def merge_peak(path: str) -> int:
     """Arrow's highest memory while the file is merged with a few rows."""
     storage = open_storage(path)
-    (base,) = load_table(storage).latest_base_files(["a"])
+    (base,) = load_table(storage).latest_base_files(["p"])
     merge.BATCH_ROWS = ROWS_OF_A_GROUP
     job = job_on(storage, "20270101000000000", encoding=ENCODING)
     stat = merge.merge_file(job, task(), base, incoming({"000000007": (2, "newer")}))

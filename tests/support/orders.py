@@ -15,7 +15,7 @@ from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
 from tests.support.local_rows import LocalRows
 
-Row = tuple[str, str, int, str]
+Row = tuple[str, str, int | None, str]
 
 SCHEMA = pa.schema({"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "value": pa.string()})
 # A bloom filter of usual size takes 400 KB of every file.

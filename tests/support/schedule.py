@@ -2,12 +2,11 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import TypeVar
 
-import pyarrow as pa
-
-from pyhudi.storage.storage import FileStatus
+from tests.support.faulty import Faults, FaultyStorage
+from tests.support.in_process import outcome
 from tests.support.memory import MemoryStorage
 
 T = TypeVar("T")
@@ -56,53 +55,18 @@ class Turns:
         return alive[self._step % len(alive)]
 
 
-class TurnStorage:
-    """A Storage shared by threads that take turns."""
+class TurnStorage(FaultyStorage):
+    """A Storage shared by threads that take turns; of a stream only its opening is a call."""
 
     def __init__(self, inner: MemoryStorage, turns: Turns, who: int) -> None:
-        self._inner, self._turns, self._who = inner, turns, who
-
-    @property
-    def uri(self) -> str:
-        return self._inner.uri
-
-    def absolute(self, path: str) -> str:
-        return self._inner.absolute(path)
-
-    def list(self, path: str) -> list[FileStatus]:
-        return self._take(lambda: self._inner.list(path))
-
-    def status(self, path: str) -> FileStatus | None:
-        return self._take(lambda: self._inner.status(path))
-
-    def exists(self, path: str) -> bool:
-        return self._take(lambda: self._inner.exists(path))
-
-    def read(self, path: str) -> bytes:
-        return self._take(lambda: self._inner.read(path))
-
-    def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
-        return self._take(lambda: self._inner.open_input(path))
-
-    def open_output(self, path: str) -> pa.NativeFile:
-        return self._take(lambda: self._inner.open_output(path))
-
-    def create(self, path: str, data: bytes) -> None:
-        self._take(lambda: self._inner.create(path, data))
-
-    def put(self, path: str, data: bytes) -> None:
-        self._take(lambda: self._inner.put(path, data))
-
-    def make_dir(self, path: str) -> None:
-        self._take(lambda: self._inner.make_dir(path))
-
-    def delete(self, path: str) -> bool:
-        return self._take(lambda: self._inner.delete(path))
+        super().__init__(inner, Faults())
+        self._turns, self._who = turns, who
 
     def delete_dir(self, path: str) -> None:
-        self._take(lambda: self._inner.delete_dir(path))
+        self._call(lambda: self.inner.delete_dir(path))
 
-    def _take(self, call: Callable[[], T]) -> T:
+    def _call(self, call: Callable[[], T], *, takes_space: bool = False) -> T:
+        del takes_space  # the disk has room
         return self._turns.take(self._who, call)
 
 
@@ -116,12 +80,8 @@ def run_in_turns(
     raised: list[BaseException | None] = [None] * len(bodies)
 
     def run(who: int) -> None:
-        try:
-            bodies[who](TurnStorage(storage, turns, who))
-        except BaseException as error:  # noqa: BLE001 - the test looks at it
-            raised[who] = error
-        finally:
-            turns.end(who)
+        raised[who] = outcome(partial(bodies[who], TurnStorage(storage, turns, who)))
+        turns.end(who)
 
     threads = [threading.Thread(target=run, args=(who,)) for who in range(len(bodies))]
     for thread in threads:

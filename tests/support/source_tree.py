@@ -4,9 +4,16 @@ import ast
 import functools
 import gc
 import hashlib
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "spark_jobs" / "pyhudi"
@@ -45,6 +52,20 @@ def shipped() -> tuple[Module, ...]:
     return (*_modules(ENGINE), *_modules(PROVIDER))
 
 
+def definitions(*modules: Module) -> Iterator[tuple[str, Definition]]:
+    """Every class and function of these modules, or of all that are shipped, with its place."""
+    for module in modules or shipped():
+        for name, node in module.definitions():
+            yield f"{module.where}:{name}", node
+
+
+def classes() -> Iterator[tuple[str, ast.ClassDef]]:
+    """Every class that is shipped, with its place."""
+    for where, node in definitions():
+        if isinstance(node, ast.ClassDef):
+            yield where, node
+
+
 @functools.cache
 def engine() -> tuple[Module, ...]:
     return _modules(ENGINE)
@@ -56,6 +77,24 @@ def beside() -> tuple[Module, ...]:
     folders = ("spark_jobs", "dags", "scripts", "benchmarks")
     files = [file for folder in folders for file in sorted((ROOT / folder).glob("*.py"))]
     return tuple(_parse(file, ROOT / file.parent.name) for file in files)
+
+
+def project() -> dict[str, Any]:
+    """What pyproject.toml says."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def run_python(*words: str, path: Sequence[str] = ("spark_jobs", "")) -> CompletedProcess[str]:
+    """What another Python does with these words, which imports from these folders of ours."""
+    found = os.pathsep.join(str(ROOT / folder) for folder in path)
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": found},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def parse(file: Path) -> tuple[str, ast.Module]:

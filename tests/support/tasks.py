@@ -4,16 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.options.merging import MergeMode
+from pyhudi.filegroup.slices import BaseFile
 from pyhudi.merge.rule import MergeRule
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.storage.storage import Storage
 from pyhudi.write.context import WriteContext
+from pyhudi.write.files.create import create_files
+from tests.support.memory import MemoryStorage
 
 EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
 COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
@@ -48,3 +53,21 @@ def job_on(storage: Storage, instant: str, **more: Any) -> WriteContext:
 
 def task(number: int = 0, attempt: int = 0) -> TaskIdentity:
     return TaskIdentity(partition_id=number, stage_id=1, attempt_id=attempt)
+
+
+def create_file(job: WriteContext, rows: pa.Table) -> WriteStat:
+    """One new file, of the file group that tests call f-0, in the partition p."""
+    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=rows)
+    return stat
+
+
+def file_of(stat: WriteStat) -> BaseFile:
+    """The base file that a task has written."""
+    found = BaseFile.of("p", (stat.path or "").removeprefix("p/"), stat.file_size_bytes)
+    assert found is not None
+    return found
+
+
+def stored(storage: MemoryStorage, path: str | None) -> pa.Table:
+    """What is in a Parquet file."""
+    return pq.read_table(pa.BufferReader(storage.files[path or ""]))

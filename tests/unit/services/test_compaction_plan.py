@@ -157,10 +157,10 @@ def timeline(*names: str) -> Timeline:
     )
 
 
-def due(instants: Timeline, trigger: str, *, commits: int = 2, seconds: int = 3600) -> bool:
+def due(instants: Timeline, trigger: str, *, seconds: int = 3600) -> bool:
     options = {
         "hoodie.compact.inline.trigger.strategy": trigger,
-        "hoodie.compact.inline.max.delta.commits": str(commits),
+        "hoodie.compact.inline.max.delta.commits": "2",
         "hoodie.compact.inline.max.delta.seconds": str(seconds),
     }
     return is_due(instants, CompactionConfig.from_options(options), AT)

@@ -5,12 +5,11 @@ from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.write import WriteConfig
-from pyhudi.filegroup.slices import BaseFile
 from pyhudi.storage.schemes import open_storage
 from pyhudi.write.encoding import file_encoding, full_file_bytes
 from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
-from tests.support.tasks import incoming, job_on, task
+from tests.support.tasks import file_of, incoming, job_on, task
 
 FILE_ID = "11111111-2222-3333-4444-555555555555-0"
 
@@ -45,12 +44,9 @@ def test_an_orc_file_becomes_the_next_one(tmp_path: Path) -> None:
     rows = incoming({f"k{i}": (1, "old") for i in range(100)})
     (made,) = create_files(first, task(), partition="p", file_id=FILE_ID, rows=rows)
     assert made.path == f"p/{FILE_ID}_0-1-0_20260102030405678.orc"
-    base = BaseFile.of("p", made.path.removeprefix("p/"), made.file_size_bytes)
-    assert base is not None
-
     second = job_on(storage, "20260102030405679", encoding=OrcWriteOptions())
     changed = incoming({"k5": (2, "new"), "k200": (2, "new")})
-    stat = merge_file(second, task(1), base, changed)
+    stat = merge_file(second, task(1), file_of(made), changed)
     assert (stat.num_update_writes, stat.num_inserts, stat.num_writes) == (1, 1, 101)
     with storage.open_input(stat.path) as source:
         reader = open_base_file(source, name=stat.path)

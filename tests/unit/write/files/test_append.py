@@ -1,13 +1,15 @@
 """What a write leaves in the log of a file group."""
 
-from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.logs import LogConfig, LogDataFormat
 from pyhudi.filegroup.slices import AppendTarget
 from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.framing import BlockKind
 from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.schema.metafields import RECORD_KEY
@@ -15,7 +17,7 @@ from pyhudi.transaction.markers import MarkerType, read_markers
 from pyhudi.write.files import append
 from pyhudi.write.files.append import append_rows
 from tests.support.memory import MemoryStorage
-from tests.support.tasks import COMMIT_TIME, incoming, job_on, task
+from tests.support.tasks import COMMIT_TIME, EVENT_TIME, incoming, job_on, task
 
 AT = "20260102000000000"
 PLACE = AppendTarget(
@@ -27,6 +29,13 @@ PLACE = AppendTarget(
     log_files=(".f-0_20260101000000000.log.2_0-5-6",),
 )
 NAME = ".f-0_20260101000000000.log.{}_0-1-0"
+
+
+def appended(rows: pa.Table, **settings: Any) -> tuple[MemoryStorage, WriteStat]:
+    """A storage after a task that wrote one log file, and what it says of that."""
+    storage = MemoryStorage()
+    (stat,) = append_rows(job_on(storage, AT, **settings), task(), PLACE, rows)
+    return storage, stat
 
 
 def batch(count: int, value: str = "v") -> pa.Table:
@@ -54,11 +63,15 @@ def rows_in(storage: MemoryStorage, path: str) -> list[dict]:
     return found
 
 
+def deletes_in(storage: MemoryStorage, stat: WriteStat) -> Deletes:
+    source = pa.BufferReader(storage.files[stat.path or ""])
+    (block,) = iter_blocks(source, "log")
+    return read_deletes(block, source)
+
+
 @pytest.mark.parametrize("kind", list(LogDataFormat))
 def test_rows_lie_in_the_next_log_file_with_their_meta_columns(kind: LogDataFormat) -> None:
-    storage = MemoryStorage()
-    job = job_on(storage, AT, logs=LogConfig(data_format=kind))
-    (stat,) = append_rows(job, task(), PLACE, batch(3))
+    storage, stat = appended(batch(3), logs=LogConfig(data_format=kind))
     assert stat.path == f"p/{NAME.format(3)}"
     found = rows_in(storage, stat.path)
     assert [(row["id"], row["ts"], row["value"]) for row in found] == [
@@ -74,37 +87,26 @@ def test_rows_lie_in_the_next_log_file_with_their_meta_columns(kind: LogDataForm
 
 
 def test_statistics_say_what_was_appended_and_to_what() -> None:
-    storage = MemoryStorage()
-    (stat,) = append_rows(job_on(storage, AT), task(), PLACE, batch(3))
+    storage, stat = appended(batch(3))
     size = len(storage.files[stat.path or ""])
-    assert (stat.num_writes, stat.num_update_writes, stat.num_inserts, stat.num_deletes) == (
-        3,
-        3,
-        0,
-        0,
-    )
+    counts = stat.num_writes, stat.num_update_writes, stat.num_inserts, stat.num_deletes
+    assert counts == (3, 3, 0, 0)
     assert (stat.file_size_bytes, stat.total_write_bytes) == (size, size)
-    assert (stat.prev_commit, stat.base_file, stat.log_version) == (
-        PLACE.base_instant,
-        PLACE.base_file,
-        3,
-    )
+    assert (stat.prev_commit, stat.base_file) == (PLACE.base_instant, PLACE.base_file)
+    assert stat.log_version == 3
     assert stat.log_files == (*PLACE.log_files, NAME.format(3))
     assert stat.to_json()["logFiles"] == list(stat.log_files)
 
 
 def test_each_log_file_is_marked_before_it_is_made() -> None:
-    storage = MemoryStorage()
-    append_rows(job_on(storage, AT), task(), PLACE, batch(1))
+    storage, _ = appended(batch(1))
     (marker,) = read_markers(storage, AT)
     assert (marker.path, marker.kind) == (f"p/{NAME.format(3)}", MarkerType.APPEND)
 
 
 def test_blocks_end_at_their_size_and_deletes_come_last() -> None:
-    storage = MemoryStorage()
-    job = job_on(storage, AT, logs=LogConfig(block_size=2_000))
     rows = marked(*((f"k{number:03d}", number, number % 10 == 0) for number in range(100)))
-    (stat,) = append_rows(job, task(), PLACE, rows)
+    storage, stat = appended(rows, logs=LogConfig(block_size=2_000))
     found = blocks_in(storage, stat.path or "")
     kinds = [block.kind for block, _ in found]
     assert kinds == [BlockKind.AVRO] * (len(kinds) - 1) + [BlockKind.DELETE]
@@ -117,18 +119,16 @@ def test_blocks_end_at_their_size_and_deletes_come_last() -> None:
 
 def test_rows_are_numbered_on_from_chunk_to_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(append, "_CHUNK_ROWS", 2)
-    storage = MemoryStorage()
-    (stat,) = append_rows(job_on(storage, AT), task(), PLACE, batch(5))
+    storage, stat = appended(batch(5))
     found = rows_in(storage, stat.path or "")
     assert [row["_hoodie_commit_seqno"] for row in found] == [f"{AT}_0_{n}" for n in range(5)]
 
 
 def test_blocks_get_fewer_rows_when_rows_get_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(append, "_CHUNK_ROWS", 10)
-    storage, size = MemoryStorage(), 20_000
-    job = job_on(storage, AT, logs=LogConfig(block_size=size))
+    size = 20_000
     rows = incoming({f"k{n:05d}": (n, "v" * (1 if n < 100 else 1_000)) for n in range(400)})
-    (stat,) = append_rows(job, task(), PLACE, rows)
+    storage, stat = appended(rows, logs=LogConfig(block_size=size))
     sizes = [len(content) for _, content in blocks_in(storage, stat.path or "")]
     # The average follows within some chunks; by the first rows alone a block would take 180 KB.
     assert max(sizes) < 4 * size
@@ -154,14 +154,8 @@ def test_a_log_file_that_is_full_is_followed_by_another() -> None:
 
 @pytest.mark.parametrize("by_time", [True, False])
 def test_deletes_keep_their_ordering_values_where_the_rule_compares_them(by_time: bool) -> None:
-    storage = MemoryStorage()
-    job = job_on(storage, AT)
-    if not by_time:
-        job = replace(job, rule=COMMIT_TIME)
-    (stat,) = append_rows(job, task(), PLACE, marked(("a", 7, True), ("b", 8, True)))
-    source = pa.BufferReader(storage.files[stat.path or ""])
-    (block,) = iter_blocks(source, "log")
-    deletes = read_deletes(block, source)
+    rows = marked(("a", 7, True), ("b", 8, True))
+    deletes = deletes_in(*appended(rows, rule=EVENT_TIME if by_time else COMMIT_TIME))
     assert (deletes.keys.to_pylist(), deletes.partitions.to_pylist()) == (["a", "b"], ["p", "p"])
     (values,) = deletes.orderings.values()
     assert values.to_pylist() == ([7, 8] if by_time else [0, 0])
@@ -172,9 +166,7 @@ def test_keys_that_leave_and_deleted_keys_go_whatever_is_stored() -> None:
     job = job_on(storage, AT, is_deleting=True)
     gone = pa.table({RECORD_KEY: pa.array(["a", "b"])})
     (stat,) = append_rows(job, task(), PLACE, gone, moved_keys=pa.array(["z"]))
-    source = pa.BufferReader(storage.files[stat.path or ""])
-    (block,) = iter_blocks(source, "log")
-    deletes = read_deletes(block, source)
+    deletes = deletes_in(storage, stat)
     assert deletes.keys.to_pylist() == ["z", "a", "b"]
     assert {kind: values.to_pylist() for kind, values in deletes.orderings.items()} == {2: [0] * 3}
     assert stat.num_deletes == 3

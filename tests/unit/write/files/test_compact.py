@@ -15,11 +15,10 @@ from pyhudi.services.compaction_job import compaction_job, compaction_merge
 from pyhudi.table.table import load_table
 from pyhudi.write.files import compact
 from pyhudi.write.files.compact import compact_slice
-from tests.support.clocks import FakeClock
-from tests.support.golden import expected_rows, row_texts, without
+from tests.support.golden import expected_rows, row_texts
 from tests.support.golden_memory import (
-    NOW_MS,
     OPTIONS,
+    clock_at,
     execute,
     files_at,
     golden_in_memory,
@@ -27,6 +26,7 @@ from tests.support.golden_memory import (
     read_texts,
     values,
 )
+from tests.support.golden_memory import compact as compact_table
 from tests.support.in_process import writer_on
 from tests.support.log_files import rollback_block
 from tests.support.memory import MemoryStorage
@@ -34,10 +34,6 @@ from tests.support.memory import MemoryStorage
 TASK = TaskIdentity(partition_id=0, stage_id=1, attempt_id=2)
 # What two writers of the same rows may have different.
 OWN = ("path", "totalWriteBytes", "fileSizeInBytes", "runtimeStats")
-
-
-def clock() -> FakeClock:
-    return FakeClock(NOW_MS, step_ms=1)
 
 
 def before_compaction(name: str) -> tuple[MemoryStorage, str, MemoryStorage]:
@@ -69,14 +65,14 @@ def _is_at_or_after(path: str, instant: str) -> bool:
 def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it(name: str, batch_rows: int, monkeypatch):
     monkeypatch.setattr(compact, "BATCH_ROWS", batch_rows)
     storage, instant, done = before_compaction(name)
-    execute(storage, clock(), instant)
+    execute(storage, clock_at(), instant)
     assert rows_at(storage, instant) == rows_at(done, instant)
     assert stats_at(storage, instant) == stats_at(done, instant)
 
 
 def rows_at(storage: MemoryStorage, instant: str) -> list[str]:
     tables = [pq.read_table(pa.BufferReader(each)) for each in files_at(storage, instant).values()]
-    return without(row_texts(pa.concat_tables(tables)), "_hoodie_file_name")
+    return values(row_texts(pa.concat_tables(tables)))
 
 
 def stats_at(storage: MemoryStorage, instant: str) -> list[dict[str, object]]:
@@ -97,21 +93,17 @@ LOGGED = (
 
 @pytest.mark.parametrize("name", [*LOGGED, "v6_mor_partial_payload", "v6_mor_bucket"])
 def test_a_compacted_table_has_the_rows_it_had(name: str) -> None:
-    storage, own = golden_in_memory(name), clock()
-    found = plan(storage, own)
-    assert found
-    execute(storage, own, found)
+    storage = golden_in_memory(name)
+    compact_table(storage, clock_at())
     wanted = values(expected_rows(name))
     assert values(read_texts(storage)) == wanted
     assert values(read_texts(storage, query_type="read_optimized")) == wanted
 
 
 def test_rows_keep_their_meta_columns_but_the_file_name() -> None:
-    storage, own = golden_in_memory("v6_mor_logs_avro"), clock()
+    storage = golden_in_memory("v6_mor_logs_avro")
     before = read_texts(storage)
-    found = plan(storage, own)
-    assert found
-    execute(storage, own, found)
+    found = compact_table(storage, clock_at()).instant or ""
     after = read_texts(storage)
     assert values(after) == values(before)
     names = {json.loads(row)["_hoodie_file_name"] for row in after}
@@ -120,7 +112,7 @@ def test_rows_keep_their_meta_columns_but_the_file_name() -> None:
 
 def test_the_footer_has_the_keys_of_new_rows_too() -> None:
     storage, instant, _ = before_compaction("v6_mor_compacted")
-    execute(storage, clock(), instant)
+    execute(storage, clock_at(), instant)
     for data in files_at(storage, instant).values():
         file = pq.ParquetFile(pa.BufferReader(data))
         keys = file.read(["_hoodie_record_key"]).column(0).to_pylist()
@@ -134,7 +126,7 @@ def test_the_footer_has_the_keys_of_new_rows_too() -> None:
 def test_blocks_of_later_writes_do_not_count() -> None:
     """A block that was committed after the plan belongs to the slice on top."""
     storage, instant, _ = before_compaction("v6_mor_compacted")
-    with compaction_run(writer_on(storage, clock()), instant) as work:
+    with compaction_run(writer_on(storage, clock_at()), instant) as work:
         merge = compaction_merge(work.table, instant, OPTIONS)
         job = compaction_job(work.table, instant, OPTIONS, merge)
         early = replace(merge, as_of=work.slices[0].base_instant)
@@ -143,7 +135,7 @@ def test_blocks_of_later_writes_do_not_count() -> None:
 
 
 def test_log_files_that_were_rolled_back_alone_make_no_file() -> None:
-    storage, own = golden_in_memory("v6_mor_logs_avro"), clock()
+    storage, own = golden_in_memory("v6_mor_logs_avro"), clock_at()
     found = plan(storage, own)
     assert found
     with compaction_run(writer_on(storage, own), found) as work:
@@ -158,7 +150,7 @@ def test_log_files_that_were_rolled_back_alone_make_no_file() -> None:
 
 def test_the_commit_says_what_was_compacted() -> None:
     storage, instant, _ = before_compaction("v6_mor_compacted")
-    execute(storage, clock(), instant)
+    execute(storage, clock_at(), instant)
     table = load_table(storage)
     done = table.timeline.last_completed
     assert done is not None

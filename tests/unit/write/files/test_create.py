@@ -10,11 +10,12 @@ from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.options.files import ParquetCodec
 from pyhudi.errors import StorageError
 from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.write.context import WriteContext
 from pyhudi.write.files import create, handle
 from pyhudi.write.files.create import FileGroupWriter, PartitionedWriter, create_files
 from tests.support.faulty import Fault, Faults, FaultyStorage
 from tests.support.memory import MemoryStorage
-from tests.support.tasks import incoming, job_on, task
+from tests.support.tasks import create_file, incoming, job_on, stored, task
 
 INSTANT = "20260102030405678"
 
@@ -24,9 +25,13 @@ def numbered(numbers: range) -> pa.Table:
 
 
 def keys_in(storage: MemoryStorage, path: str | None) -> list[str]:
-    found = pq.read_table(pa.BufferReader(storage.files[path or ""]), columns=[RECORD_KEY])
-    keys: list[str] = found.column(0).to_pylist()
+    keys: list[str] = stored(storage, path)[RECORD_KEY].to_pylist()
     return keys
+
+
+def partitioned(job: WriteContext) -> PartitionedWriter:
+    prefixes = count()
+    return PartitionedWriter(job, task(), new_file_id_prefix=lambda: f"f{next(prefixes)}")
 
 
 def parquet_files(storage: MemoryStorage) -> list[str]:
@@ -36,15 +41,10 @@ def parquet_files(storage: MemoryStorage) -> list[str]:
 def test_a_file_that_has_reached_its_size_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "SLICE_ROWS", 500)
     storage = MemoryStorage()
-    job = job_on(
-        storage,
-        INSTANT,
-        max_file_size_bytes=40_000,
-        encoding=ParquetWriteOptions(row_group_rows=1000),
-    )
-    stats = list(
-        create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(30_000)))
-    )
+    encoding = ParquetWriteOptions(row_group_rows=1000)
+    job = job_on(storage, INSTANT, max_file_size_bytes=40_000, encoding=encoding)
+    rows = numbered(range(30_000))
+    stats = list(create_files(job, task(), partition="p", file_id="f-0", rows=rows))
     assert len(stats) > 2
     assert [stat.file_id for stat in stats] == [f"f-{number}" for number in range(len(stats))]
     assert [key for stat in stats for key in keys_in(storage, stat.path)] == [
@@ -88,10 +88,8 @@ def test_a_batch_of_deletes_alone_makes_no_file():
 
 def test_more_partitions_than_may_be_open_still_get_their_rows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "MOST_OPEN", 3)
-    storage, prefixes = MemoryStorage(), count()
-    with PartitionedWriter(
-        job_on(storage, INSTANT), task(), new_file_id_prefix=lambda: f"f{next(prefixes)}"
-    ) as writer:
+    storage = MemoryStorage()
+    with partitioned(job_on(storage, INSTANT)) as writer:
         for turn in range(2):
             for partition in range(7):
                 writer.write(f"p{partition}", numbered(range(turn * 10, turn * 10 + 2)))
@@ -109,8 +107,7 @@ def test_open_files_together_hold_no_more_filters_than_they_may(monkeypatch: pyt
     job = job_on(MemoryStorage(), INSTANT)
     assert job.bloom is not None
     monkeypatch.setattr(create, "MOST_FILTER_BYTES", 2 * job.bloom.vector_size)
-    prefixes = count()
-    with PartitionedWriter(job, task(), new_file_id_prefix=lambda: f"f{next(prefixes)}") as writer:
+    with partitioned(job) as writer:
         for partition in "abcd":
             writer.write(partition, numbered(range(2)))
             assert len(writer._open) <= 2
@@ -120,10 +117,8 @@ def test_open_files_together_hold_no_more_filters_than_they_may(monkeypatch: pyt
 def test_open_files_together_hold_no_more_rows_than_they_may(monkeypatch: pytest.MonkeyPatch):
     limit = numbered(range(100)).nbytes * 3
     monkeypatch.setattr(create, "MOST_HELD_BYTES", limit)
-    storage, prefixes = MemoryStorage(), count()
-    with PartitionedWriter(
-        job_on(storage, INSTANT), task(), new_file_id_prefix=lambda: f"f{next(prefixes)}"
-    ) as writer:
+    storage = MemoryStorage()
+    with partitioned(job_on(storage, INSTANT)) as writer:
         for turn in range(6):
             for partition in range(4):
                 writer.write(f"p{partition}", numbered(range(turn * 100, turn * 100 + 100)))
@@ -135,10 +130,10 @@ def test_open_files_together_hold_no_more_rows_than_they_may(monkeypatch: pytest
 
 def test_a_file_takes_the_time_that_is_its_own(monkeypatch: pytest.MonkeyPatch):
     """Opening, each write and closing take a second here; files that are open meanwhile wait."""
-    seconds, prefixes = count(), count()
+    seconds = count()
     monkeypatch.setattr(handle.time, "perf_counter", lambda: next(seconds))
     job = job_on(MemoryStorage(), INSTANT)
-    with PartitionedWriter(job, task(), new_file_id_prefix=lambda: f"f{next(prefixes)}") as writer:
+    with partitioned(job) as writer:
         for partition in "abba":
             writer.write(partition, numbered(range(2)))
         writer.write("a", numbered(range(2, 4)))
@@ -150,33 +145,28 @@ def test_stored_rows_take_their_time_too(monkeypatch: pytest.MonkeyPatch):
     """A compaction writes them into files of groups that had none."""
     storage, seconds = MemoryStorage(), count()
     job = job_on(storage, INSTANT)
-    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(3)))
-    stored = pq.read_table(pa.BufferReader(storage.files[stat.path]))
+    rows = stored(storage, create_file(job, numbered(range(3))).path)
     monkeypatch.setattr(handle.time, "perf_counter", lambda: next(seconds))
     later = {"partition": "p", "file_id": "f-1", "previous": None}
     with handle.BaseFileHandle(job, task(), **later) as file:
-        file.write_stored(stored, has_stored_keys=False)
+        file.write_stored(rows, has_stored_keys=False)
     assert file.stat.total_create_time == 3000
 
 
 def test_rows_sorted_by_partition_are_one_file_each(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(create, "MOST_OPEN", 1)
-    storage, prefixes = MemoryStorage(), count()
-    with PartitionedWriter(
-        job_on(storage, INSTANT), task(), new_file_id_prefix=lambda: f"f{next(prefixes)}"
-    ) as writer:
+    storage = MemoryStorage()
+    with partitioned(job_on(storage, INSTANT)) as writer:
         for partition in "aabbcc":
             writer.write(partition, numbered(range(2)))
     assert [stat.num_writes for stat in writer.stats] == [4, 4, 4]
 
 
 def test_an_error_closes_and_deletes_every_open_file():
-    storage, prefixes = MemoryStorage(), count()
+    storage = MemoryStorage()
 
     def fail() -> None:
-        with PartitionedWriter(
-            job_on(storage, INSTANT), task(), new_file_id_prefix=lambda: f"f{next(prefixes)}"
-        ) as writer:
+        with partitioned(job_on(storage, INSTANT)) as writer:
             for partition in "abc":
                 writer.write(partition, numbered(range(2)))
             raise StorageError("the reason")
@@ -190,19 +180,19 @@ def test_an_error_closes_and_deletes_every_open_file():
 def test_a_disk_that_is_full_at_any_write_is_said_so():
     whole = Faults()
     job = job_on(FaultyStorage(MemoryStorage(), whole), INSTANT)
-    list(create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(9))))
+    create_file(job, numbered(range(9)))
     for at in range(1, whole.calls + 1):
         inner = MemoryStorage()
         job = job_on(FaultyStorage(inner, Faults(Fault.FULL_DISK, at)), INSTANT)
         with pytest.raises((StorageError, OSError), match="No space left on device"):
-            list(create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(9))))
+            create_file(job, numbered(range(9)))
 
 
 @pytest.mark.parametrize("codec", list(ParquetCodec), ids=lambda codec: codec.value)
 def test_every_codec_writes_what_it_says(codec: ParquetCodec):
     storage = MemoryStorage()
     job = job_on(storage, INSTANT, encoding=ParquetWriteOptions(codec=codec.value))
-    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=numbered(range(50)))
+    stat = create_file(job, numbered(range(50)))
     metadata = pq.read_metadata(pa.BufferReader(storage.files[stat.path or ""]))
     told = metadata.row_group(0).column(0).compression
     assert told == {"none": "UNCOMPRESSED", "lz4_raw": "LZ4"}.get(codec.value, codec.name)

@@ -3,16 +3,14 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.keygen import SIMPLE
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, RECORD_KEY
-from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
 from tests.support.memory import MemoryStorage
-from tests.support.tasks import incoming, job_on, task
+from tests.support.tasks import create_file, file_of, incoming, job_on, stored, task
 
 FIRST, SECOND = "20260101000000000", "20260102000000000"
 GENERATOR = KeyGenerator(
@@ -21,26 +19,9 @@ GENERATOR = KeyGenerator(
 BARE = {"virtual_keys": GENERATOR, "bloom": None}
 
 
-def file_of(stat: WriteStat, instant: str) -> BaseFile:
-    return BaseFile(
-        path=stat.path or "",
-        partition="p",
-        file_id="f-0",
-        write_token="0-1-0",
-        instant=instant,
-        size_bytes=stat.file_size_bytes,
-    )
-
-
-def stored(storage: MemoryStorage, path: str) -> pa.Table:
-    return pq.read_table(pa.BufferReader(storage.files[path]))
-
-
 def bare_file(storage: MemoryStorage) -> BaseFile:
     rows = incoming({"a": (1, "old"), "b": (1, "old"), "c": (1, "old")})
-    job = job_on(storage, FIRST, **BARE)
-    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=rows)
-    return file_of(stat, FIRST)
+    return file_of(create_file(job_on(storage, FIRST, **BARE), rows))
 
 
 def test_files_without_meta_columns_have_them_null_and_say_nothing_of_keys() -> None:
@@ -60,7 +41,7 @@ def test_rows_without_meta_columns_are_merged_by_what_their_keys_are_made_of() -
     changes = incoming({"b": (2, "new"), "d": (1, "new"), "a": (0, "late")})
     stat = merge_file(job_on(storage, SECOND, **BARE), task(), file, changes)
     assert (stat.num_update_writes, stat.num_inserts, stat.num_writes) == (1, 1, 4)
-    rows = stored(storage, stat.path or "")
+    rows = stored(storage, stat.path)
     assert all(rows[name].null_count == 4 for name in META_FIELDS)
     found = dict(zip(rows["id"].to_pylist(), rows["value"].to_pylist(), strict=True))
     assert found == {"a": "old", "b": "new", "c": "old", "d": "new"}
@@ -78,14 +59,12 @@ def test_keys_of_files_that_keep_none_are_found() -> None:
 
 def test_generated_keys_begin_with_the_instant_that_wrote_the_row() -> None:
     storage = MemoryStorage()
-    first = job_on(storage, FIRST, generates_keys=True, combine_batch=False)
+    generated = {"generates_keys": True, "combine_batch": False}
     rows = incoming({"0_0": (1, "x"), "0_1": (1, "y")})
-    (stat,) = create_files(first, task(), partition="p", file_id="f-0", rows=rows)
-    second = job_on(
-        storage, SECOND, generates_keys=True, combine_batch=False, is_concatenating=True
-    )
-    stat = merge_file(second, task(), file_of(stat, FIRST), rows)
-    found = stored(storage, stat.path or "")
+    first = file_of(create_file(job_on(storage, FIRST, **generated), rows))
+    job = job_on(storage, SECOND, **generated, is_concatenating=True)
+    stat = merge_file(job, task(), first, rows)
+    found = stored(storage, stat.path)
     assert found[RECORD_KEY].to_pylist() == [
         f"{FIRST}_0_0",
         f"{FIRST}_0_1",

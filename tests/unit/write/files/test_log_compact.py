@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
-from pyhudi.jobs import COMPACTION_KIND
+from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
@@ -23,13 +23,13 @@ from tests.support.golden_memory import LOGS_TABLE as TABLE
 from tests.support.golden_memory import (
     NOW_MS,
     before_log_compaction,
+    clock_at,
+    compact,
     delete_key,
     delta_commit,
     execute,
-    execute_logs,
     golden_in_memory,
     plan,
-    plan_logs,
     read_texts,
     values,
 )
@@ -51,10 +51,6 @@ LOGGED = (
 )
 # What two writers of the same blocks may have different.
 OWN = ("path", "totalWriteBytes", "fileSizeInBytes", "runtimeStats", "logFiles", "recordsStats")
-
-
-def clock(now_ms: int = NOW_MS) -> FakeClock:
-    return FakeClock(now_ms, step_ms=1)
 
 
 def blocks_of(storage: MemoryStorage, instant: str) -> list[tuple[str, Block, pa.BufferReader]]:
@@ -89,7 +85,7 @@ def counts_of(storage: MemoryStorage, instant: str) -> list[dict[str, Any]]:
 
 def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it() -> None:
     storage, done = before_log_compaction(), golden_in_memory(TABLE)
-    execute_logs(storage, clock(), PLANNED)
+    execute(storage, clock_at(), PLANNED, LOG_COMPACTION_KIND)
     assert rows_of(storage, PLANNED) == rows_of(done, PLANNED)
     ours, theirs = (
         [(group, block.kind, block.header) for group, block, _ in blocks_of(each, PLANNED)]
@@ -101,21 +97,19 @@ def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it() -> None:
 
 @pytest.mark.parametrize("name", LOGGED)
 def test_a_log_compaction_changes_no_row_at_any_instant(name: str) -> None:
-    storage, ticks = golden_in_memory(name), clock()
+    storage, ticks = golden_in_memory(name), clock_at()
     recover(writer_on(storage, ticks))
     run_pending(storage, ticks, COMPACTION_KIND)
     instants = [each.time for each in load_table(storage).timeline.write_instants()][-3:]
     before = {at: read_texts(storage, as_of=at) for at in instants}
     rows = read_texts(storage)
-    found = plan_logs(storage, ticks, hoodie__log__compaction__blocks__threshold="1")
-    assert found
-    assert execute_logs(storage, ticks, found).files["appended"]
+    often = {"hoodie__log__compaction__blocks__threshold": "1"}
+    done = compact(storage, ticks, LOG_COMPACTION_KIND, **often)
+    assert done.files["appended"]
     assert read_texts(storage) == rows
-    assert read_texts(storage, as_of=found) == rows
+    assert read_texts(storage, as_of=done.instant or "") == rows
     assert {at: read_texts(storage, as_of=at) for at in instants} == before
-    compaction = plan(storage, ticks)
-    assert compaction
-    execute(storage, ticks, compaction)
+    compact(storage, ticks)
     assert values(read_texts(storage)) == values(rows)
 
 
@@ -127,12 +121,7 @@ def made(path: Path, *blocks: bytes) -> MemoryStorage:
     for number, block in enumerate(blocks, 2):
         table.log("f", "1", block, version=number - 1)
         table.instant(str(number))
-    files = {
-        found.relative_to(path).as_posix(): found.read_bytes()
-        for found in path.rglob("*")
-        if found.is_file()
-    }
-    return MemoryStorage(files, NOW_MS)
+    return MemoryStorage.of(path, NOW_MS)
 
 
 def row_block(time: str, *rows: tuple[str, int | None, str | None]) -> bytes:
@@ -147,13 +136,10 @@ def ordered_delete(time: str, *deleted: tuple[str, OrderingKind, int]) -> bytes:
 
 def compacted_logs(storage: MemoryStorage, ticks: FakeClock | None = None, **options: str) -> str:
     """Log compact what there is; the instant."""
-    ticks = ticks or clock()
     rows = read_texts(storage)
-    found = plan_logs(storage, ticks)
-    assert found
-    execute_logs(storage, ticks, found, **options)
+    done = compact(storage, ticks or clock_at(), LOG_COMPACTION_KIND, **options)
     assert read_texts(storage) == rows
-    return found
+    return done.instant or ""
 
 
 def test_deletes_keep_the_ordering_values_that_they_came_with(tmp_path: Path) -> None:
@@ -180,12 +166,12 @@ def test_rows_keep_their_meta_columns(tmp_path: Path) -> None:
 
 def test_one_compacted_block_goes_into_the_next(tmp_path: Path) -> None:
     storage = made(tmp_path, row_block("2", ("k1", 20, "x")), row_block("3", ("k1", 30, "y")))
-    ticks = clock()
+    ticks = clock_at()
     first = compacted_logs(storage, ticks)
-    assert plan_logs(storage, ticks) is None, "all blocks are of one write"
+    assert plan(storage, ticks, LOG_COMPACTION_KIND) is None, "all blocks are of one write"
     delete_key(storage, "k2", "20270115080100000")
     delta_commit(storage, "20270115080100000")
-    second = compacted_logs(storage, clock(NOW_MS + 3_600_000))
+    second = compacted_logs(storage, clock_at(NOW_MS + 3_600_000))
     (_, block, _), _ = blocks_of(storage, second)
     assert block.header[HeaderKey.COMPACTED_BLOCK_TIMES] == f"20270115080100000,{first}"
     (stat,) = counts_of(storage, second)
@@ -226,14 +212,14 @@ def test_any_history_reads_the_same_after_log_compactions(payload: str, seed: in
     for number, times in enumerate(("BCD", "EF", "GHIJ"), 1):
         for time in times:
             history.write(time)
-        ticks = clock(NOW_MS + number * 1_000)
-        found = plan_logs(storage, ticks)
-        if found:
-            history.versions += execute_logs(storage, ticks, found).files["appended"]
+        ticks = clock_at(NOW_MS + number * 1_000)
+        if found := plan(storage, ticks, LOG_COMPACTION_KIND):
+            done = execute(storage, ticks, found, LOG_COMPACTION_KIND)
+            history.versions += done.files["appended"]
         assert rows_in(history.table) == history.model.read()
         for time, state in history.states.items():
             assert rows_in(history.table, as_of=moment(time)) == state
-    compaction = plan(storage, clock(NOW_MS + 9_000))
+    compaction = plan(storage, clock_at(NOW_MS + 9_000))
     if compaction:
-        execute(storage, clock(NOW_MS + 10_000), compaction)
+        execute(storage, clock_at(NOW_MS + 10_000), compaction)
     assert rows_in(history.table) == history.model.read()

@@ -1,17 +1,14 @@
 """The next version of a file, held against a plain statement of what it must hold."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.parquet import ParquetReader
 from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import BaseFile
@@ -19,12 +16,20 @@ from pyhudi.keys import key_positions as key_places
 from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write.files import merge
-from pyhudi.write.files.create import create_files
 from pyhudi.write.files.merge import merge_file
 from tests.support import merging_memory
 from tests.support.memory import MemoryStorage
-from tests.support.source_tree import ROOT
-from tests.support.tasks import COMMIT_TIME, DATA, EVENT_TIME, job_on, task
+from tests.support.source_tree import run_python
+from tests.support.tasks import (
+    COMMIT_TIME,
+    DATA,
+    EVENT_TIME,
+    create_file,
+    file_of,
+    job_on,
+    stored,
+    task,
+)
 
 OLD_INSTANT, NEW_INSTANT = "20260101000000000", "20260102000000000"
 MARKED = DATA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
@@ -67,23 +72,22 @@ def settings_of(**more: object) -> dict[str, object]:
 
 def written(storage: MemoryStorage, rows: list[Row]) -> BaseFile:
     job = job_on(storage, OLD_INSTANT, **settings_of(combine_batch=False))
-    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=table_of(rows))
-    return base_of(stat.path or "", OLD_INSTANT, stat.file_size_bytes)
+    return file_of(create_file(job, table_of(rows)))
 
 
-def base_of(path: str, instant: str, size: int) -> BaseFile:
-    return BaseFile(
-        path=path,
-        partition="p",
-        file_id="f-0",
-        write_token="0-1-0",
-        instant=instant,
-        size_bytes=size,
-    )
+def merged(
+    old: list[Row], new: list[Row], moved_keys: pa.Array | None = None, **more: object
+) -> tuple[WriteStat, list[dict[str, object]]]:
+    """Rows merged with those of a file: what is said of it, and what is in the next file."""
+    storage = MemoryStorage()
+    base = written(storage, old)
+    job = job_on(storage, NEW_INSTANT, **settings_of(**more))
+    stat = merge_file(job, task(), base, table_of(new), moved_keys)
+    return stat, rows_in(storage, stat.path)
 
 
-def rows_in(storage: MemoryStorage, path: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = pq.read_table(pa.BufferReader(storage.files[path])).to_pylist()
+def rows_in(storage: MemoryStorage, path: str | None) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = stored(storage, path).to_pylist()
     return found
 
 
@@ -110,12 +114,8 @@ BATCH = st.lists(st.builds(Row, KEYS, st.integers(0, 3), st.text(max_size=2), FL
 @settings(max_examples=60)
 @given(OLD_ROWS, BATCH, st.booleans(), st.booleans())
 def test_a_merge_agrees_with_a_plain_statement_of_the_rules(old, batch, by_time, combines):
-    storage = MemoryStorage()
-    base = written(storage, old)
-    asked = {"rule": EVENT_TIME if by_time else COMMIT_TIME, "combine_batch": combines}
-    job = job_on(storage, NEW_INSTANT, **settings_of(**asked))
-    stat = merge_file(job, task(), base, table_of(batch))
-
+    rule = EVENT_TIME if by_time else COMMIT_TIME
+    stat, found = merged(old, batch, rule=rule, combine_batch=combines)
     stored = {row.key: row for row in old}
     counts = {"updated": 0, "inserted": 0, "deleted": 0}
     expected = dict(stored)
@@ -129,7 +129,6 @@ def test_a_merge_agrees_with_a_plain_statement_of_the_rules(old, batch, by_time,
         else:
             counts["updated" if is_known else "inserted"] += 1
             expected[key] = row
-    found = rows_in(storage, stat.path or "")
     assert {row["id"]: (row["ts"], row["value"]) for row in found} == {
         key: (row.ts, row.value) for key, row in expected.items()
     }
@@ -157,29 +156,22 @@ def test_a_delete_takes_its_keys_and_nothing_else(old, keys):
     job = job_on(storage, NEW_INSTANT, **settings_of(is_deleting=True))
     stat = merge_file(job, task(), base, pa.table({RECORD_KEY: pa.array(keys)}))
     kept = [row.key for row in old if row.key not in keys]
-    assert [row["id"] for row in rows_in(storage, stat.path or "")] == kept
+    assert [row["id"] for row in rows_in(storage, stat.path)] == kept
     assert stat.num_deletes == len(old) - len(kept)
     assert (stat.num_inserts, stat.num_update_writes) == (0, 0)
 
 
 def test_old_rows_keep_their_order_and_new_ones_come_last():
-    storage = MemoryStorage()
-    base = written(storage, [Row(key, 1, "old") for key in "gfedcba"])
-    job = job_on(storage, NEW_INSTANT, **settings_of())
-    stat = merge_file(
-        job, task(), base, table_of([Row("z", 1, "n"), Row("f", 2, "n"), Row("y", 1, "n")])
-    )
-    found = [row["id"] for row in rows_in(storage, stat.path or "")]
+    old = [Row(key, 1, "old") for key in "gfedcba"]
+    _, found = merged(old, [Row("z", 1, "n"), Row("f", 2, "n"), Row("y", 1, "n")])
     # By batches of three: what is kept of it, then what is replaced in it.
-    assert found == ["g", "e", "f", "d", "c", "b", "a", "z", "y"]
+    assert [row["id"] for row in found] == ["g", "e", "f", "d", "c", "b", "a", "z", "y"]
 
 
 def test_an_insert_may_lie_beside_a_row_of_its_key():
-    storage = MemoryStorage()
-    base = written(storage, [Row("a", 1, "old")])
-    job = job_on(storage, NEW_INSTANT, **settings_of(is_concatenating=True, combine_batch=False))
-    stat = merge_file(job, task(), base, table_of([Row("a", 0, "1"), Row("a", 0, "2")]))
-    assert [row["value"] for row in rows_in(storage, stat.path or "")] == ["old", "1", "2"]
+    new = [Row("a", 0, "1"), Row("a", 0, "2")]
+    stat, found = merged([Row("a", 1, "old")], new, is_concatenating=True, combine_batch=False)
+    assert [row["value"] for row in found] == ["old", "1", "2"]
     assert (stat.num_inserts, stat.num_update_writes) == (2, 0)
 
 
@@ -196,12 +188,8 @@ def test_the_statistics_and_the_footer_are_those_of_the_file():
     assert (footer.min_key, footer.max_key) == ("a", "c")
     bloom = footer.bloom_filter()
     assert bloom is not None
-    assert bloom.contains(pa.array(["a", "b", "c", "nothing"])).to_pylist() == [
-        True,
-        True,
-        True,
-        False,
-    ]
+    is_in = bloom.contains(pa.array(["a", "b", "c", "nothing"])).to_pylist()
+    assert is_in == [True, True, True, False]
     assert f".hoodie/.temp/{NEW_INSTANT}/{stat.path}.marker.MERGE" in storage.files
 
 
@@ -219,21 +207,17 @@ def test_rows_of_an_older_schema_get_nulls_for_what_they_lack():
     storage = MemoryStorage()
     job = job_on(storage, OLD_INSTANT)
     narrow = table_of([Row("a", 1, "old"), Row("b", 1, "old")]).drop_columns(["_hoodie_is_deleted"])
-    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=narrow)
-    base = base_of(stat.path or "", OLD_INSTANT, stat.file_size_bytes)
+    base = file_of(create_file(job, narrow))
     job = job_on(storage, NEW_INSTANT, **settings_of())
-    merged = merge_file(job, task(), base, table_of([Row("a", 2, "new", False)]))
-    found = rows_in(storage, merged.path or "")
+    stat = merge_file(job, task(), base, table_of([Row("a", 2, "new", False)]))
+    found = rows_in(storage, stat.path)
     assert [(row["id"], row["_hoodie_is_deleted"]) for row in found] == [("b", None), ("a", False)]
 
 
 def test_rows_that_leave_are_counted_as_deleted():
-    storage = MemoryStorage()
-    base = written(storage, [Row(key, 0, "old", None) for key in "abc"])
-    job = job_on(storage, NEW_INSTANT, **settings_of())
     moved_keys = pa.array(["a", "c", "elsewhere"])
-    stat = merge_file(job, task(), base, table_of([Row("b", 1, "new", None)]), moved_keys)
-    assert {row["id"]: row["value"] for row in rows_in(storage, stat.path or "")} == {"b": "new"}
+    stat, found = merged([Row(key, 0, "old") for key in "abc"], [Row("b", 1, "new")], moved_keys)
+    assert {row["id"]: row["value"] for row in found} == {"b": "new"}
     assert (stat.num_deletes, stat.num_update_writes, stat.num_writes) == (2, 1, 1)
 
 
@@ -242,13 +226,7 @@ def test_memory_does_not_grow_with_the_file_that_is_merged(tmp_path: Path) -> No
     for row_groups in (8, 40):
         path = str(tmp_path / f"{row_groups}")
         sizes.append(merging_memory.make_table(path, row_groups))
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.support.merging_memory", path],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'spark_jobs'}"},
-            check=False,
-        )
+        done = run_python("-m", "tests.support.merging_memory", path)
         assert done.returncode == 0, done.stderr
         peaks.append(int(done.stdout))
     assert peaks[1] < 1.1 * peaks[0] < sizes[1] / 4

@@ -22,14 +22,9 @@ RECORD_BYTES = 10
 
 
 def base(file_id: str, size: int, partition: str = "p") -> BaseFile:
-    return BaseFile(
-        path=f"{partition}/{file_id}_0-0-0_1.parquet",
-        partition=partition,
-        file_id=file_id,
-        write_token="0-0-0",
-        instant="1",
-        size_bytes=size,
-    )
+    found = BaseFile.of(partition, f"{file_id}_0-0-0_1.parquet", size)
+    assert found is not None
+    return found
 
 
 def plan_of(
@@ -87,11 +82,8 @@ def test_a_small_file_without_room_gets_nothing():
 
 
 def test_new_file_groups_get_equal_shares_of_what_fits():
-    assert shape(plan_of({"p": 2001}, {}, [])) == [
-        ("new0-0", 0, 667),
-        ("new1-0", 0, 667),
-        ("new2-0", 0, 667),
-    ]
+    equal = [(f"new{number}-0", 0, 667) for number in range(3)]
+    assert shape(plan_of({"p": 2001}, {}, [])) == equal
     fixed = FileSizing(insert_auto_split=False, insert_split_size=1500)
     assert shape(plan_of({"p": 2001}, {}, [], fixed)) == [("new0-0", 0, 1000), ("new1-0", 0, 1001)]
 
