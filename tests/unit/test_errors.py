@@ -67,6 +67,10 @@ def cut(data: bytes) -> bytes:
     return data[: len(data) // 2]
 
 
+def emptied(_: bytes) -> bytes:
+    return b""
+
+
 def without_version(data: bytes) -> bytes:
     return data.replace(b"hoodie.table.version=6", b"")
 
@@ -80,6 +84,7 @@ def with_a_senseless_header(data: bytes) -> bytes:
     ("table", "files", "damaged"),
     [
         pytest.param("v6_cow_basic", ".hoodie/hoodie.properties", without_version, id="properties"),
+        pytest.param("v6_cow_empty", ".hoodie/hoodie.properties", emptied, id="no properties"),
         pytest.param("v6_cow_basic", ".hoodie/*.commit", cut, id="commits"),
         pytest.param("v6_cow_overwrite", ".hoodie/*.replacecommit", cut, id="replacecommits"),
         pytest.param("v6_cow_basic", "[!.]*/*.parquet", cut, id="base files"),
