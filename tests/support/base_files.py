@@ -1,8 +1,10 @@
 """Base files and their rows with meta columns."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.orc.file import OrcWriteOptions
@@ -44,3 +46,20 @@ def written(
         for table in tables:
             writer.write(table)
     return sink.getvalue()
+
+
+def spoil(path: Path, column: str | None = None, row_group: int | None = None) -> None:
+    """Overwrite the pages of a Parquet file, so that whoever reads them fails.
+
+    Those of one column and of one row group, or of all.
+    """
+    metadata = pq.read_metadata(path)
+    data = bytearray(path.read_bytes())
+    for number in range(metadata.num_row_groups) if row_group is None else [row_group]:
+        group = metadata.row_group(number)
+        for chunk in map(group.column, range(group.num_columns)):
+            if column in (None, chunk.path_in_schema):
+                start = chunk.dictionary_page_offset or chunk.data_page_offset
+                size = chunk.total_compressed_size
+                data[start : start + size] = b"\xff" * size
+    path.write_bytes(bytes(data))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
@@ -21,6 +20,7 @@ from pyhudi.errors import (
     UnsupportedError,
 )
 from pyhudi.logfile.merge.keyed_spill import KeyedSpill
+from tests.support.base_files import spoil
 from tests.support.log_files import avro_block, delete_block, rollback_block
 from tests.support.mor_history import History
 from tests.support.mor_table import (
@@ -120,24 +120,13 @@ def test_row_groups_are_all_read_where_stored_rows_have_a_say(table: MorTable) -
     assert read(table, filters=pc.field("name") == "2") == []
 
 
-def spoil_first_row_group(path: Path) -> None:
-    """Overwrite the pages of the names in the first row group."""
-    metadata = pq.read_metadata(path)
-    data = bytearray(path.read_bytes())
-    for position in range(metadata.num_columns):
-        chunk = metadata.row_group(0).column(position)
-        start = chunk.dictionary_page_offset or chunk.data_page_offset
-        data[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
-    path.write_bytes(bytes(data))
-
-
 def test_row_groups_are_left_out_where_stored_rows_have_none(tmp_path: Path) -> None:
     made = MorTable.make(tmp_path / "t", hoodie_compaction_payload_class=COMMIT_TIME)
     base = made.base("f", "1", records("1", ("a", 1, "1"), ("b", 1, "1"), ("c", 9, "1")))
     made.log("f", "1", rows_at("2", ("a", 7, "2"), ("c", 0, "2"), ("x", 8, "2")))
     made.instant("1")
     made.instant("2")
-    spoil_first_row_group(base)
+    spoil(base, row_group=0)
     assert read(made, filters=pc.field("ts") > 5) == ["a:2", "x:2"]
     with pytest.raises(HudiError):
         read(made)

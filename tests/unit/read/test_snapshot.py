@@ -10,6 +10,7 @@ import pytest
 import pyhudi
 from pyhudi.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from pyhudi.schema.metafields import META_FIELDS
+from tests.support.base_files import spoil
 from tests.support.golden import golden_copy, golden_table, row_texts
 
 ID, PART = pc.field("id"), pc.field("part")
@@ -18,21 +19,6 @@ ID, PART = pc.field("id"), pc.field("part")
 def base_files(table: Path) -> list[Path]:
     """All base files of a table, its metadata table's aside."""
     return [path for path in table.rglob("*.parquet") if ".hoodie" not in path.parts]
-
-
-def spoil_column(path: Path, column: str) -> None:
-    """Overwrite the pages of one column, so that whoever reads them fails."""
-    metadata = pq.read_metadata(path)
-    data = bytearray(path.read_bytes())
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for position in range(group.num_columns):
-            chunk = group.column(position)
-            if chunk.path_in_schema == column:
-                start = chunk.dictionary_page_offset or chunk.data_page_offset
-                size = chunk.total_compressed_size
-                data[start : start + size] = b"\xff" * size
-    path.write_bytes(bytes(data))
 
 
 # What is given
@@ -155,7 +141,7 @@ def test_an_incremental_query_can_be_filtered_and_projected() -> None:
 def test_columns_not_asked_for_are_not_read(tmp_path: Path) -> None:
     table = golden_copy("v6_cow_basic", tmp_path)
     for file in base_files(table):
-        spoil_column(file, "note")
+        spoil(file, "note")
     assert pyhudi.read_table(table, columns=["id", "price"], filters=ID > "k").num_rows == 34
     with pytest.raises(pyhudi.HudiError):
         pyhudi.read_table(table, columns=["note"])
@@ -193,11 +179,7 @@ def test_row_groups_a_filter_rules_out_are_not_read(tmp_path: Path) -> None:
     (file,) = base_files(table)
     rows = pq.read_table(file, partitioning=None).sort_by("id")
     pq.write_table(rows, file, row_group_size=4)
-    group = pq.read_metadata(file).row_group(2)
-    data = bytearray(file.read_bytes())
-    start = group.column(0).dictionary_page_offset or group.column(0).data_page_offset
-    data[start : start + group.total_byte_size // 4] = b"\xff" * (group.total_byte_size // 4)
-    file.write_bytes(bytes(data))
+    spoil(file, row_group=2)
     assert pyhudi.read_table(table, filters=ID.isin(rows["id"][:8])).num_rows == 8
     with pytest.raises(pyhudi.HudiError):
         pyhudi.read_table(table)
