@@ -14,6 +14,10 @@ from pyhudi.errors import (
     HudiError,
     InvariantError,
     OptionError,
+    PlatformError,
+    RecordKeyError,
+    RequestError,
+    SourceError,
     StorageError,
     located,
 )
@@ -26,9 +30,13 @@ from tests.support.golden import golden_copy
     ("kind", "code", "retryable"),
     [
         (OptionError, 2, False),
+        (RequestError, 2, False),
+        (RecordKeyError, 2, False),
+        (SourceError, 2, False),
         (CorruptTableError, 2, False),
         (ConflictError, 3, True),
         (StorageError, 4, True),
+        (PlatformError, 4, True),
         (InvariantError, 5, False),
     ],
 )

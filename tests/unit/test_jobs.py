@@ -70,10 +70,6 @@ def test_partitions_are_deleted_without_a_source() -> None:
         UpsertRequest.from_args(args)
 
 
-def test_a_shorthand_is_another_spelling_of_an_option() -> None:
-    assert request_of("--table-name", "a").options() == {NAME: "a"}
-
-
 def test_hoodie_conf_wins_over_props_and_a_shorthand_over_both(tmp_path: Path) -> None:
     file = tmp_path / "options.properties"
     file.write_text(f"{NAME}=file\n{KEY}=file\n{ORDERING}=file\n", encoding="utf-8")

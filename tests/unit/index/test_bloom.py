@@ -49,14 +49,3 @@ def test_of_a_file_whose_filter_denies_every_key_only_the_footer_is_read() -> No
     # Without ranges the filter alone keeps the file closed.
     unpruned = KeyLookup(asks_filters=True, prunes_by_ranges=False)
     assert list(find_keys(storage, file, Sought([piece(0, ["a"])]), unpruned)) == []
-
-
-def test_hits_are_those_of_the_simple_index() -> None:
-    storage = MemoryStorage()
-    file = file_of(storage, {f"m{number}" for number in range(0, 100, 2)})
-    pieces = [piece(3, ["m1", "m2", "m2", "x"]), piece(4, ["m98"]), piece(5, ["m97"])]
-    found = [
-        (hit.piece_id, hit.positions.tolist())
-        for hit in find_keys(storage, file, Sought(pieces), BLOOM)
-    ]
-    assert found == [(3, [1, 2]), (4, [0])]

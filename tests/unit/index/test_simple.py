@@ -3,7 +3,6 @@
 from unittest.mock import patch
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
 from pyhudi.keys import key_positions as key_places
 from pyhudi.write.files.create import create_files
-from tests.support.golden import golden_table
 from tests.support.memory import MemoryStorage
 from tests.support.tasks import incoming, job_on, task
 
@@ -117,15 +115,6 @@ def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
     )
     with pytest.raises(StorageError, match="page header"):
         list(find_keys(storage, file, Sought([piece(0, ["m1"])]), KeyLookup()))
-
-
-def test_keys_of_hudis_files_are_found():
-    (path, *_) = sorted(golden_table("v6_cow_basic").rglob("*.parquet"))
-    keys = pq.read_table(path, columns=["_hoodie_record_key"]).column(0).to_pylist()
-    storage = MemoryStorage({f"p/{path.name}": path.read_bytes()})
-    sought = Sought([piece(1, ["nothing", *keys, "zzz", keys[0]])])
-    (hit,) = find_keys(storage, found(f"p/{path.name}"), sought, KeyLookup())
-    assert hit.positions.tolist() == [*range(1, len(keys) + 1), len(keys) + 2]
 
 
 def test_a_file_that_cannot_be_read_is_named():

@@ -169,12 +169,6 @@ def test_every_type_reads_as_hudi_0_15_0_and_1_1_1_were_seen_to_write_it() -> No
     assert made_by.partition_paths(typed_rows()).to_pylist() == LOGICAL_PATHS
 
 
-@pytest.mark.parametrize(("prefix", "first"), [(True, "id:1"), (False, "1")])
-def test_a_complex_key_of_one_field_is_named_only_when_asked(prefix: bool, first: str) -> None:
-    made_by = generator(COMPLEX, "id", "name", single_field_complex_prefix=prefix)
-    assert made_by.record_keys(BATCH).to_pylist()[0] == first
-
-
 def test_the_prefix_option_touches_no_other_generator() -> None:
     made_by = generator(SIMPLE, "id", "name", single_field_complex_prefix=True)
     assert made_by.record_keys(BATCH).to_pylist() == ["1", "2"]

@@ -99,14 +99,6 @@ def test_files_of_an_older_schema_are_read_in_the_tables(tmp_path: Path) -> None
     assert info.field("b").null_count == table.num_rows
 
 
-@pytest.mark.parametrize(
-    "as_of", ["20261121110956545", "2026-11-21 11:09:56.545", "2026-11-21 11:09:57"]
-)
-def test_an_instant_may_be_written_as_a_date_and_time(as_of: str) -> None:
-    found = pyhudi.read_table(golden_table("v6_cow_basic"), as_of=as_of)
-    assert pc.unique(found["_hoodie_commit_time"]).to_pylist() == ["20261121110956545"]
-
-
 def test_partition_columns_that_are_in_no_file_come_from_the_path() -> None:
     table = pyhudi.read_table(golden_table("v6_cow_drop_partition_columns"))
     from_path = pc.binary_join_element_wise("part=", table["part"], "")
