@@ -30,6 +30,14 @@ def file_of(storage: MemoryStorage, keys: set[str]) -> BaseFile:
     return found(stat.path or "")
 
 
+def leave_the_footer(storage: MemoryStorage, file: BaseFile) -> None:
+    """Spoil all of a file but what opens it."""
+    whole = storage.files[file.path]
+    footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
+    spoiled = b"\xff" * (len(whole) - footer_bytes - 4)
+    storage.put(file.path, b"PAR1" + spoiled + whole[-footer_bytes:])
+
+
 def found(path: str) -> BaseFile:
     file = BaseFile.of(*path.rsplit("/", 1), 1)
     assert file is not None
@@ -104,11 +112,7 @@ def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
     """Of such a file not even the key column is read: here it cannot be."""
     storage = MemoryStorage()
     file = file_of(storage, {f"m{number}" for number in range(50)})
-    whole = storage.files[file.path]
-    footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
-    storage.put(
-        file.path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:]
-    )
+    leave_the_footer(storage, file)
     assert (
         list(find_keys(storage, file, Sought([piece(0, ["a", "b"]), piece(1, ["x"])]), KeyLookup()))
         == []

@@ -225,15 +225,19 @@ def test_a_column_that_the_rule_needs_and_the_table_has_not_orders_nothing(tmp_p
     assert read(made) == ["a:2"]
 
 
+GONE = "_hoodie_is_deleted"
+
+
 class Sums:
-    """Adds the ordering values of both rows and names the sum."""
+    """Adds the ordering values of both rows and names the sum; one over 20 deletes."""
 
     def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
         assert {"id", "ts", "name"} <= set(newer.column_names)
         total = pc.add(older.column("ts"), newer.column("ts"))
         at = newer.schema.get_field_index
         summed = newer.set_column(at("ts"), "ts", total)
-        return summed.set_column(at("name"), "name", total.cast(pa.string()))
+        summed = summed.set_column(at("name"), "name", total.cast(pa.string()))
+        return summed.set_column(at(GONE), GONE, pc.greater(total, 20))
 
 
 def test_a_merger_in_python_that_the_query_names_merges(tmp_path: Path) -> None:
@@ -243,11 +247,14 @@ def test_a_merger_in_python_that_the_query_names_merges(tmp_path: Path) -> None:
         hoodie_compaction_payload_class=CUSTOM_PAYLOAD,
         pyhudi_merge_custom_merger=merger,
     )
-    made.base("f", "1", records("1", ("a", 9, "1"), ("b", 9, "1")))
-    made.log("f", "1", rows_at("2", ("a", 1, "2")), rows_at("3", ("a", 2, "3"), ("x", 1, "3")))
+    made.base("f", "1", records("1", ("a", 9, "1"), ("b", 9, "1"), ("c", 9, "1")))
+    first = rows_at("2", ("a", 1, "2"), ("c", 12, "2"))
+    made.log("f", "1", first, rows_at("3", ("a", 2, "3"), ("x", 30, "3")))
     for time in "123":
         made.instant(time)
-    assert read(made, custom_merger=merger) == ["a:12", "b:1", "x:3"]
+    for memory in (None, 0):
+        found = read(made, custom_merger=merger, merge_memory=memory)
+        assert found == ["a:12", "b:1", "x:3"]
     batches = pyhudi.read_batches(made.path, columns=["name"], custom_merger=merger)
     assert sorted(batches.read_all().column("name").to_pylist()) == ["1", "12", "3"]
 

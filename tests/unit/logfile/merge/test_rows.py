@@ -75,28 +75,6 @@ def test_rows_that_delete_take_their_key_with_them() -> None:
     assert sorted(found.column("key").to_pylist()) == ["b", "c", "d"]
 
 
-class Adds:
-    """Adds the ordering values; a sum over 10 deletes."""
-
-    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
-        sums = [
-            before + after
-            for before, after in zip(
-                older.column("ts").to_pylist(), newer.column("ts").to_pylist(), strict=True
-            )
-        ]
-        gone = pa.array([each > 10 for each in sums])
-        place = newer.schema.get_field_index("_hoodie_is_deleted")
-        answered = newer.set_column(place, "_hoodie_is_deleted", gone)
-        return answered.set_column(answered.schema.get_field_index("ts"), "ts", pa.array(sums))
-
-
-def test_a_merger_in_python_is_asked_about_stored_rows() -> None:
-    rule = MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:Adds")
-    found = merged(rule, table(("a", 4, "2"), ("b", 6, "2"), ("x", 20, "2")), table(("a", 1, "3")))
-    assert found == ["a 10 3", "c 5 1", "d 5 None", "x 20 2"]
-
-
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL])
 def test_a_slice_without_stored_rows_has_its_log_rows(rule: MergeRule) -> None:
     records = merge_log_records([table(("a", 1, "2"))], SCHEMA, keys_of, rule)
