@@ -122,3 +122,11 @@ def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage, file) -> No
         found = relocate_stored(job, twice, batch)
         assert lines(found.inserts)[0] == ("k0", "new", 9, "x", "b0")
         assert found.moved_keys.to_pylist().count("k0") == 1
+
+
+def test_a_delete_goes_where_the_record_is(storage, file) -> None:
+    batch = incoming(("k0", "new", 9, "x", None)).append_column(
+        "_hoodie_is_deleted", pa.array([True])
+    )
+    found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
+    assert (found.updates.num_rows, found.inserts.num_rows, len(found.moved_keys)) == (1, 0, 0)
