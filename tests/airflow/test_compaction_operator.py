@@ -12,10 +12,14 @@ from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.compaction import PyhudiCompactionOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
-from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.jobs import CompactionRequest, JobResult
-from tests.support.airflow import task_context, timeline_folder
+from tests.support.airflow import (
+    Submissions,
+    catch_submissions,
+    task_context,
+    timeline_folder,
+)
 from tests.support.golden import golden_copy, golden_table
 
 PLANNED = "20261121104850556"
@@ -35,21 +39,11 @@ def make(**settings: Any) -> PyhudiCompactionOperator:
 
 
 @pytest.fixture
-def submissions(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Commands that would have run; each ends with the same result."""
-    found: list[list[str]] = []
-
-    def submit(hook: PyhudiSparkSubmitHook, application: str = "", **_: Any) -> None:
-        found.append(hook._build_spark_submit_command(application))
-        path = CompactionRequest.from_args(hook._application_args or []).result_path
-        if path:
-            Path(path).write_text(SCHEDULED.to_json(), encoding="utf-8")
-
-    monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", submit)
-    return found
+def submissions(monkeypatch: pytest.MonkeyPatch) -> Submissions:
+    return catch_submissions(monkeypatch, SCHEDULED)
 
 
-def test_the_job_gets_the_arguments(submissions: list[list[str]], monkeypatch) -> None:
+def test_the_job_gets_the_arguments(submissions: Submissions, monkeypatch) -> None:
     monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         mode="schedule",
@@ -68,7 +62,7 @@ def test_the_job_gets_the_arguments(submissions: list[list[str]], monkeypatch) -
     assert request.options()["hoodie.compaction.target.io"] == "100"
 
 
-def test_a_log_compaction_is_asked_for_by_its_kind(submissions: list[list[str]], monkeypatch):
+def test_a_log_compaction_is_asked_for_by_its_kind(submissions: Submissions, monkeypatch):
     monkeypatch.setattr(PyhudiHook, "find_plan", lambda *_, **__: None)
     task = make(
         kind="log_compaction",
@@ -86,7 +80,7 @@ def test_a_log_compaction_is_asked_for_by_its_kind(submissions: list[list[str]],
 
 
 def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
-    submissions: list[list[str]],
+    submissions: Submissions,
 ) -> None:
     task = make(mode="plan")
     with pytest.raises(PyhudiRequestError, match="schedule_and_execute"):
@@ -94,7 +88,7 @@ def test_a_mode_that_does_not_exist_fails_before_anything_is_submitted(
     assert submissions == []
 
 
-def test_a_retry_whose_plan_was_made_submits_nothing(submissions: list[list[str]], tmp_path: Path):
+def test_a_retry_whose_plan_was_made_submits_nothing(submissions: Submissions, tmp_path: Path):
     path = golden_copy("v6_mor_pending_compaction", tmp_path)
     task = make(base_path=str(path), mode="schedule")
     context = task_context(task)

@@ -1,11 +1,11 @@
 """The connection to where tables lie."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.config.write import IDEMPOTENCY_KEY
 from tests.support.airflow import timeline_folder
 
@@ -44,23 +44,15 @@ def test_a_base_folder_that_is_not_there_fails_the_test(monkeypatch, tmp_path: P
     assert "gone" in message
 
 
-def stamped_commit(key: str) -> str:
-    stat = {
-        "fileId": "a",
-        "path": "x/a.parquet",
-        "partitionPath": "x",
-        "numInserts": 3,
-        "numUpdateWrites": 2,
-        "totalWriteBytes": 100,
-    }
-    return json.dumps(
-        {
-            "partitionToWriteStats": {"x": [stat]},
-            "compacted": False,
-            "extraMetadata": {IDEMPOTENCY_KEY.key: key},
-            "operationType": "UPSERT",
-        }
+def stamped_commit(key: str) -> bytes:
+    stat = WriteStat(
+        file_id="a", path="x/a.parquet", partition_path="x", num_inserts=3, num_update_writes=2
     )
+    return CommitMetadata(
+        partition_to_write_stats={"x": (stat,)},
+        extra_metadata={IDEMPOTENCY_KEY.key: key},
+        operation_type="UPSERT",
+    ).to_bytes()
 
 
 @pytest.fixture
@@ -68,7 +60,7 @@ def stamped(tmp_path: Path) -> str:
     names = [f"2026010{day}000000000.commit" for day in (1, 2, 3)]
     table = timeline_folder(tmp_path / "flights", *names)
     for name, key in zip(names, ("one", "two", "three"), strict=True):
-        Path(table, ".hoodie", name).write_text(stamped_commit(key), encoding="utf-8")
+        Path(table, ".hoodie", name).write_bytes(stamped_commit(key))
     return table
 
 

@@ -17,7 +17,7 @@ from airflow_provider_pyhudi.stamp import idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.flags import flags_of
 from pyhudi.jobs import JobResult, UpsertRequest
-from tests.support.airflow import task_context
+from tests.support.airflow import Submissions, catch_submissions, task_context
 
 COMMITTED = JobResult(
     status="committed",
@@ -41,25 +41,9 @@ def make(**settings: Any) -> PyhudiUpsertOperator:
         return PyhudiUpsertOperator(**(given | settings))
 
 
-class Submissions(list[list[str]]):
-    """Commands that would have run; each ends with the given result."""
-
-    def __init__(self, result: JobResult | None) -> None:
-        super().__init__()
-        self.result = result
-
-    def submit(self, hook: PyhudiSparkSubmitHook, application: str = "", **_: Any) -> None:
-        self.append(hook._build_spark_submit_command(application))
-        path = UpsertRequest.from_args(hook._application_args or []).result_path
-        if path and self.result:
-            Path(path).write_text(self.result.to_json(), encoding="utf-8")
-
-
 @pytest.fixture
 def submissions(monkeypatch: pytest.MonkeyPatch) -> Submissions:
-    caught = Submissions(COMMITTED)
-    monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", lambda *a, **k: caught.submit(*a, **k))
-    return caught
+    return catch_submissions(monkeypatch, COMMITTED)
 
 
 @pytest.fixture

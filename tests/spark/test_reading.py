@@ -1,7 +1,5 @@
 """A table as a Spark data frame holds the rows that reading without Spark gives."""
 
-import datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import pyhudi
-from pyhudi.spark.reading import is_readable_as, read, spark_schema
+from pyhudi.spark.reading import is_readable_as, read
 from tests.support.golden import golden_copy, golden_names, golden_table, row_texts
 from tests.support.spark_orders import arrow_of
 
@@ -89,36 +87,6 @@ def test_conditions_on_the_data_frame_reach_the_files(spark: SparkSession) -> No
     plan = frame._jdf.queryExecution().toString()
     assert "PushedFilters: [IsNotNull(qty), GreaterThan(qty,5)]" in plan
     assert "ReadSchema: struct<id:string,qty:int>" in plan
-
-
-def test_every_type_goes_through_spark_and_back(spark: SparkSession) -> None:
-    schema = pa.schema(
-        {
-            "boolean": pa.bool_(),
-            "int": pa.int32(),
-            "long": pa.int64(),
-            "float": pa.float32(),
-            "double": pa.float64(),
-            "decimal": pa.decimal128(38, 10),
-            "string": pa.string(),
-            "binary": pa.binary(),
-            "date": pa.date32(),
-            "micros": pa.timestamp("us", "UTC"),
-            "local": pa.timestamp("us"),
-            "list": pa.list_(pa.struct({"at": pa.timestamp("us", "UTC")})),
-            "map": pa.map_(pa.string(), pa.decimal128(9, 2)),
-        }
-    )
-    now = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.timezone.utc)
-    values = [
-        [True, 1, 2**40, 0.5, 0.1, Decimal("1.0000000001"), "é", b"\x00", now.date()],
-        [now, now.replace(tzinfo=None), [{"at": now}, None], [("k", Decimal("1.50"))]],
-    ]
-    row = dict(zip(schema.names, [*values[0], *values[1]], strict=True))
-    table = pa.Table.from_pylist([row, dict.fromkeys(schema.names)], schema=schema)
-    one_task = spark.range(0, 1, numPartitions=1)
-    frame = one_task.mapInArrow(lambda _: iter(table.to_batches()), spark_schema(schema))
-    assert rows_of(frame) == row_texts(table)
 
 
 OLD = pa.schema({"a": pa.int32(), "s": pa.struct({"x": pa.int32()})})

@@ -7,6 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from pyhudi.jobs import JobResult
+
 
 @dataclass
 class OutletEvent:
@@ -58,3 +62,29 @@ def timeline_folder(folder: Path, *names: str) -> str:
     for name in names:
         (meta / name).write_text("{}", encoding="utf-8")
     return str(folder)
+
+
+class Submissions(list[list[str]]):
+    """Commands that would have run; each ends with the given result."""
+
+    def __init__(self, result: JobResult) -> None:
+        super().__init__()
+        self.result = result
+
+    def submit(self, hook: Any, application: str = "", **_: Any) -> None:
+        """Note the command, and leave the result where it asks for it."""
+        command = hook._build_spark_submit_command(application)
+        self.append(command)
+        if "--result-path" in command:
+            path = Path(command[command.index("--result-path") + 1])
+            path.write_text(self.result.to_json(), encoding="utf-8")
+
+
+def catch_submissions(monkeypatch: pytest.MonkeyPatch, result: JobResult) -> Submissions:
+    """Run nothing from now on; note what would have run."""
+    # Airflow makes its home when it is imported, which not every user of this module wants.
+    from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+
+    caught = Submissions(result)
+    monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", lambda *a, **k: caught.submit(*a, **k))
+    return caught

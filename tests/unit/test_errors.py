@@ -14,6 +14,10 @@ from pyhudi.errors import (
     HudiError,
     InvariantError,
     OptionError,
+    PlatformError,
+    RecordKeyError,
+    RequestError,
+    SourceError,
     StorageError,
     located,
 )
@@ -26,9 +30,13 @@ from tests.support.golden import golden_copy
     ("kind", "code", "retryable"),
     [
         (OptionError, 2, False),
+        (RequestError, 2, False),
+        (RecordKeyError, 2, False),
+        (SourceError, 2, False),
         (CorruptTableError, 2, False),
         (ConflictError, 3, True),
         (StorageError, 4, True),
+        (PlatformError, 4, True),
         (InvariantError, 5, False),
     ],
 )
@@ -67,6 +75,10 @@ def cut(data: bytes) -> bytes:
     return data[: len(data) // 2]
 
 
+def emptied(_: bytes) -> bytes:
+    return b""
+
+
 def without_version(data: bytes) -> bytes:
     return data.replace(b"hoodie.table.version=6", b"")
 
@@ -80,6 +92,7 @@ def with_a_senseless_header(data: bytes) -> bytes:
     ("table", "files", "damaged"),
     [
         pytest.param("v6_cow_basic", ".hoodie/hoodie.properties", without_version, id="properties"),
+        pytest.param("v6_cow_empty", ".hoodie/hoodie.properties", emptied, id="no properties"),
         pytest.param("v6_cow_basic", ".hoodie/*.commit", cut, id="commits"),
         pytest.param("v6_cow_overwrite", ".hoodie/*.replacecommit", cut, id="replacecommits"),
         pytest.param("v6_cow_basic", "[!.]*/*.parquet", cut, id="base files"),

@@ -55,12 +55,16 @@ def test_every_field_of_a_request_has_a_flag() -> None:
         assert [*flags_of(request)] == [entry.name for entry in fields(request)]
 
 
+BASE = ["--base-path", "/t"]
+SOURCE = [*BASE, "--source", "/s"]
+
+
 def request_of(*args: str) -> UpsertRequest:
-    return UpsertRequest.from_args(["--base-path", "/t", "--source", "/s", *args])
+    return UpsertRequest.from_args([*SOURCE, *args])
 
 
 def test_partitions_are_deleted_without_a_source() -> None:
-    args = ["--base-path", "/t", "--operation", "delete_partition"]
+    args = [*BASE, "--operation", "delete_partition"]
     asked = UpsertRequest.from_args([*args, "--partitions-to-delete", "2024/*"])
     assert asked.source is None
     assert asked.options()[PARTITIONS_TO_DELETE.key] == "2024/*"
@@ -68,10 +72,6 @@ def test_partitions_are_deleted_without_a_source() -> None:
     assert UpsertRequest.from_args([*args, by_option]).partitions_to_delete is None
     with pytest.raises(OptionError, match="--partitions-to-delete"):
         UpsertRequest.from_args(args)
-
-
-def test_a_shorthand_is_another_spelling_of_an_option() -> None:
-    assert request_of("--table-name", "a").options() == {NAME: "a"}
 
 
 def test_hoodie_conf_wins_over_props_and_a_shorthand_over_both(tmp_path: Path) -> None:
@@ -107,18 +107,10 @@ def test_the_same_value_twice_is_one_value() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        pytest.param(["--base-path", "/t"], "--source", id="no source"),
-        pytest.param(
-            ["--base-path", "/t", "--source", "/s", "--nonsense"], "--nonsense", id="flag"
-        ),
-        pytest.param(
-            ["--base-path", "/t", "--source", "/s", "--hoodie-conf", "a"],
-            "key=value, not 'a'",
-            id="no pair",
-        ),
-        pytest.param(
-            ["--base-path", "/t", "--source", "/s", "--props", "/nowhere"], "/nowhere", id="no file"
-        ),
+        pytest.param(BASE, "--source", id="no source"),
+        pytest.param([*SOURCE, "--nonsense"], "--nonsense", id="flag"),
+        pytest.param([*SOURCE, "--hoodie-conf", "a"], "key=value, not 'a'", id="no pair"),
+        pytest.param([*SOURCE, "--props", "/nowhere"], "/nowhere", id="no file"),
     ],
 )
 def test_a_command_line_that_cannot_be_meant_is_refused(args: list[str], message: str) -> None:
@@ -182,7 +174,7 @@ def test_a_log_compaction_is_another_kind_of_request() -> None:
         "compact",
     )
     with pytest.raises(OptionError, match="kind is 'minor'"):
-        CompactionRequest.from_args(["--base-path", "/t", "--kind", "minor"])
+        CompactionRequest.from_args([*BASE, "--kind", "minor"])
     for wrong in (replace(request, strategy="X"), replace(request, max_delta_commits="1")):
         with pytest.raises(OptionError, match="leave --strategy"):
             wrong.check()

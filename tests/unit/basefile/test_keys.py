@@ -25,16 +25,6 @@ def test_the_footer_tells_filter_and_range_of_all_keys() -> None:
     assert record.text_bytes > 0
 
 
-def test_keys_of_the_previous_filter_are_not_added_again() -> None:
-    first = KeyRecord(PARAMETERS, None)
-    first.add(rows("a", "b"), is_kept=False)
-    second = KeyRecord(PARAMETERS, first.footer("{}").bloom_filter())
-    second.add(rows("b"), is_kept=True)
-    footer = second.footer("{}")
-    assert (footer.min_key, footer.max_key) == ("b", "b")
-    assert footer.bloom_text == first.footer("{}").bloom_text
-
-
 def test_keys_of_the_previous_filter_are_stored_as_they_are() -> None:
     """A file that has a row without key can still be rewritten; no filter is told of it."""
     first = KeyRecord(PARAMETERS, None)

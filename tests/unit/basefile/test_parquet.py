@@ -6,14 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
+from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions
-from pyhudi.basefile.writer import BaseFileWriter
-from pyhudi.errors import CorruptTableError, InvariantError, RecordKeyError
-from pyhudi.schema.arrow import arrow_to_avro
-from pyhudi.schema.avro import dumps
-from pyhudi.schema.metafields import FILE_NAME, META_FIELDS, RECORD_KEY, with_meta, with_meta_avro
-from tests.support.base_files import DATA, SMALL_BLOOM, rows_from
+from pyhudi.errors import CorruptTableError
+from pyhudi.schema.metafields import FILE_NAME, META_FIELDS, RECORD_KEY
+from tests.support.base_files import DATA, SMALL_BLOOM, rows_from, written
 from tests.support.golden import golden_names, golden_table
 
 
@@ -23,55 +20,7 @@ def _written(
     bloom: BloomParameters | None = SMALL_BLOOM,
     **options: object,
 ) -> pa.Buffer:
-    sink = _Sink()
-    avro = with_meta_avro(arrow_to_avro(schema, "t"))
-    with BaseFileWriter(
-        sink.stream, with_meta(schema), avro, ParquetWriteOptions(**options), bloom
-    ) as writer:
-        for table in tables:
-            writer.write(table)
-    return sink.content
-
-
-class _Sink:
-    """A stream whose bytes outlive its being closed."""
-
-    def __init__(self) -> None:
-        self._file = _Keep()
-        self.stream = pa.PythonFile(self._file, mode="w")
-
-    @property
-    def content(self) -> pa.Buffer:
-        return pa.py_buffer(bytes(self._file.data))
-
-
-class _Keep:
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.closed = False
-
-    def write(self, data: bytes) -> int:
-        self.data += bytes(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return len(self.data)
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_footer_says_what_the_file_holds():
-    footer = ParquetReader(_written([rows_from(0, 90), rows_from(90, 120)])).footer
-    bloom = BloomBuilder(SMALL_BLOOM)
-    bloom.add(rows_from(0, 120).column(RECORD_KEY))
-    assert footer.bloom_text == bloom.to_text()
-    assert footer.bloom_type_code == "DYNAMIC_V0"
-    assert (footer.min_key, footer.max_key) == ("k0", "k99")
-    assert footer.avro_schema == dumps(with_meta_avro(arrow_to_avro(DATA, "t")))
+    return written(tables, ParquetWriteOptions(**options), schema, bloom)
 
 
 def test_rows_come_back_in_order_whatever_the_row_groups():
@@ -99,14 +48,6 @@ def test_each_row_group_keeps_its_dictionary():
     assert column.encodings.count("PLAIN") == 1
     found = pa.concat_tables(ParquetReader(content).iter_tables([FILE_NAME]))
     assert found.column(0).to_pylist() == ["f.parquet"] * 10 + ["g.parquet"] * 10
-
-
-def test_file_without_rows_is_whole():
-    reader = ParquetReader(_written([]))
-    assert reader.schema.names == [*META_FIELDS, "id", "n"]
-    assert reader.footer.bloom_text is not None
-    assert reader.footer.min_key is None
-    assert list(reader.iter_tables([RECORD_KEY])) == []
 
 
 def test_file_without_meta_fields_has_the_avro_schema_alone():
@@ -159,65 +100,6 @@ def test_parquet_types_are_those_hudi_writes():
     assert "isAdjustedToUTC=true" in str(leaves[1].logical_type)
     assert "isAdjustedToUTC=false" in str(leaves[2].logical_type)
     assert found.read().select(schema.names).to_pydict() == table.select(schema.names).to_pydict()
-
-
-def test_row_without_a_key_is_refused():
-    keyless = rows_from(0, 2).set_column(2, RECORD_KEY, pa.array(["k", None]))
-    with pytest.raises(RecordKeyError, match="1 of 2"):
-        _written([keyless])
-
-
-def test_rows_of_other_columns_are_refused():
-    with pytest.raises(InvariantError, match="columns"):
-        _written([rows_from(0, 1).select(["n"])])
-
-
-def test_abandoned_file_has_no_footer():
-    sink = _Sink()
-    writer = BaseFileWriter(
-        sink.stream, with_meta(DATA), {}, ParquetWriteOptions(row_group_rows=5), SMALL_BLOOM
-    )
-    writer.write(rows_from(0, 20))
-    writer.abandon()
-    del writer
-    assert sink.stream.closed
-    with pytest.raises(CorruptTableError):
-        ParquetReader(sink.content)
-
-
-def test_size_is_estimated_while_writing_and_exact_when_closed():
-    sink = _Sink()
-    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
-    writer = BaseFileWriter(
-        sink.stream, with_meta(DATA), avro, ParquetWriteOptions(row_group_rows=5_000), None
-    )
-    for start in range(0, 20_000, 1_000):
-        writer.write(rows_from(start, start + 1_000))
-    estimate = writer.estimated_size
-    with pytest.raises(InvariantError):
-        _ = writer.bytes_written
-    writer.close()
-    assert writer.bytes_written == sink.content.size
-    assert writer.bytes_written * 0.7 < estimate < writer.bytes_written * 1.3
-
-
-def test_kept_rows_add_nothing_to_an_inherited_filter():
-    before = ParquetReader(_written([rows_from(0, 40)])).footer.bloom_filter()
-    sink = _Sink()
-    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
-    with BaseFileWriter(
-        sink.stream,
-        with_meta(DATA),
-        avro,
-        ParquetWriteOptions(),
-        SMALL_BLOOM,
-        previous_bloom=before,
-    ) as writer:
-        writer.write(rows_from(0, 40), is_kept=True)
-        writer.write(rows_from(40, 45))
-    footer = ParquetReader(sink.content).footer
-    assert footer.bloom_text == ParquetReader(_written([rows_from(0, 45)])).footer.bloom_text
-    assert (footer.min_key, footer.max_key) == ("k0", "k9")
 
 
 def test_columns_come_in_the_order_asked_for_and_unknown_ones_are_left_out():

@@ -3,29 +3,34 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from benchmarks import memory
 
-HOLD = "held = b'x' * {size}; print('ready', flush=True); input()"
 SIZE = 50_000_000
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc here")
 
 
-def test_a_python_child_counts_as_worker_while_it_lives() -> None:
-    before = memory.sample(os.getpid())
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD.format(size=SIZE)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
+@contextmanager
+def holding(script: str) -> Iterator[int]:
+    """A child that runs a script and waits; its process id."""
+    command = [sys.executable, "-c", f"{script}; print('ready', flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout
         child.stdout.readline()
-        during = memory.sample(os.getpid())
+        yield child.pid
         child.communicate(b"\n")
+
+
+def test_a_python_child_counts_as_worker_while_it_lives() -> None:
+    before = memory.sample(os.getpid())
+    with holding(f"held = b'x' * {SIZE}"):
+        during = memory.sample(os.getpid())
     assert during.workers - before.workers > SIZE
     assert during.largest_worker > SIZE
     assert during.jvm == before.jvm
@@ -45,17 +50,9 @@ def test_a_process_that_ended_holds_nothing() -> None:
 
 
 def test_a_reset_makes_the_kernel_forget_an_earlier_peak() -> None:
-    script = "held = b'x' * {size}; del held; print('ready', flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", script.format(size=SIZE)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
-        assert child.stdout
-        child.stdout.readline()
-        before = memory.highest_bytes(child.pid)
-        memory.reset_highest(child.pid)
-        after = memory.highest_bytes(child.pid)
-        child.communicate(b"\n")
+    with holding(f"held = b'x' * {SIZE}; del held") as child:
+        before = memory.highest_bytes(child)
+        memory.reset_highest(child)
+        after = memory.highest_bytes(child)
     assert before > SIZE
     assert after <= before

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pyhudi.config.options.merging import DEFAULT_PAYLOAD, OVERWRITE_PAYLOAD, MergeMode
+from pyhudi.config.options.merging import DEFAULT_PAYLOAD
 from pyhudi.config.properties import parse
 from pyhudi.config.table import TableConfig, TableType, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
@@ -70,27 +70,6 @@ def test_what_is_absent_has_hudis_defaults() -> None:
 def test_a_table_with_ordering_fields_of_a_newer_hudi_has_them() -> None:
     config = TableConfig.from_properties({**MINIMAL, "hoodie.table.ordering.fields": "ts,seq"})
     assert config.ordering_fields == ("ts", "seq")
-
-
-@pytest.mark.parametrize(
-    ("payload", "ordering", "mode"),
-    [
-        (None, ("ts",), MergeMode.EVENT_TIME),
-        (None, (), MergeMode.COMMIT_TIME),
-        (OVERWRITE_PAYLOAD, ("ts",), MergeMode.COMMIT_TIME),
-        (DEFAULT_PAYLOAD, ("ts",), MergeMode.EVENT_TIME),
-        (DEFAULT_PAYLOAD, (), MergeMode.COMMIT_TIME),
-    ],
-)
-def test_the_payload_class_decides_which_record_wins(payload, ordering, mode) -> None:
-    config = TableConfig(
-        name="t",
-        table_type=TableType.COPY_ON_WRITE,
-        version=TableVersion.SIX,
-        payload_class=payload,
-        ordering_fields=ordering,
-    )
-    assert config.merge_mode is mode
 
 
 def test_a_payload_class_with_its_own_rules_is_refused_by_name() -> None:

@@ -9,7 +9,7 @@ from pyhudi.errors import StorageError
 from pyhudi.index.bloom import may_hold
 from pyhudi.index.simple import KeyLookup, Sought, find_keys
 from tests.support.memory import MemoryStorage
-from tests.unit.index.test_simple import file_of, piece
+from tests.unit.index.test_simple import file_of, leave_the_footer, piece
 
 BLOOM = KeyLookup(asks_filters=True)
 
@@ -37,11 +37,7 @@ def test_a_file_without_a_filter_may_hold_any_key() -> None:
 def test_of_a_file_whose_filter_denies_every_key_only_the_footer_is_read() -> None:
     storage = MemoryStorage()
     file = file_of(storage, {f"m{number}" for number in range(0, 100, 2)})
-    whole = storage.files[file.path]
-    footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
-    storage.put(
-        file.path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:]
-    )
+    leave_the_footer(storage, file)
     absent = [piece(0, ["m1", "m33"]), piece(1, ["m51x"])]
     assert list(find_keys(storage, file, Sought(absent), BLOOM)) == []
     with pytest.raises(StorageError, match="page header"):
@@ -49,14 +45,3 @@ def test_of_a_file_whose_filter_denies_every_key_only_the_footer_is_read() -> No
     # Without ranges the filter alone keeps the file closed.
     unpruned = KeyLookup(asks_filters=True, prunes_by_ranges=False)
     assert list(find_keys(storage, file, Sought([piece(0, ["a"])]), unpruned)) == []
-
-
-def test_hits_are_those_of_the_simple_index() -> None:
-    storage = MemoryStorage()
-    file = file_of(storage, {f"m{number}" for number in range(0, 100, 2)})
-    pieces = [piece(3, ["m1", "m2", "m2", "x"]), piece(4, ["m98"]), piece(5, ["m97"])]
-    found = [
-        (hit.piece_id, hit.positions.tolist())
-        for hit in find_keys(storage, file, Sought(pieces), BLOOM)
-    ]
-    assert found == [(3, [1, 2]), (4, [0])]

@@ -8,7 +8,7 @@ import pytest
 from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile
-from pyhudi.index.moves import RelocationContext, relocate_new, relocate_stored
+from pyhudi.index.moves import RelocationContext, relocate_stored
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.arrow import arrow_to_avro
@@ -71,15 +71,6 @@ def lines(table: pa.Table) -> list[Line]:
     return [tuple(row.values()) for row in table.select(DATA.names).to_pylist()]  # type: ignore[misc]
 
 
-def test_a_newer_record_leaves_and_an_older_one_stays(storage, file) -> None:
-    batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 1, "x", None))
-    found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
-    assert found.moved_keys.to_pylist() == ["k0"]
-    assert lines(found.inserts) == [("k0", "new", 9, "x", None)]
-    assert found.inserts.column(PARTITION_PATH).to_pylist() == ["new"]
-    assert found.updates.num_rows == 0
-
-
 def test_rows_of_the_files_own_partition_are_updates_as_ever(storage, file) -> None:
     batch = incoming(("k2", "old", 1, "x", None), ("k0", "new", 9, "x", None))
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
@@ -139,10 +130,3 @@ def test_a_delete_goes_where_the_record_is(storage, file) -> None:
     )
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert (found.updates.num_rows, found.inserts.num_rows, len(found.moved_keys)) == (1, 0, 0)
-
-
-def test_of_new_keys_in_several_partitions_one_row_is_left(storage) -> None:
-    batch = incoming(("n", "p", 1, "x", None), ("n", "q", 2, "y", None), ("m", "q", 2, "", None))
-    found = relocate_new(moving(storage, EVENT_TIME), batch)
-    assert lines(found) == [("n", "q", 2, "y", None), ("m", "q", 2, "", None)]
-    assert found.column(PARTITION_PATH).to_pylist() == ["q", "q"]

@@ -3,7 +3,6 @@
 from unittest.mock import patch
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.simple import KeyLookup, KeyPiece, Sought, find_keys
 from pyhudi.keys import key_positions as key_places
 from pyhudi.write.files.create import create_files
-from tests.support.golden import golden_table
 from tests.support.memory import MemoryStorage
 from tests.support.tasks import incoming, job_on, task
 
@@ -30,6 +28,14 @@ def file_of(storage: MemoryStorage, keys: set[str]) -> BaseFile:
     job = job_on(storage, "20260102030405678")
     (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=rows)
     return found(stat.path or "")
+
+
+def leave_the_footer(storage: MemoryStorage, file: BaseFile) -> None:
+    """Spoil all of a file but what opens it."""
+    whole = storage.files[file.path]
+    footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
+    spoiled = b"\xff" * (len(whole) - footer_bytes - 4)
+    storage.put(file.path, b"PAR1" + spoiled + whole[-footer_bytes:])
 
 
 def found(path: str) -> BaseFile:
@@ -106,26 +112,13 @@ def test_pieces_outside_the_range_of_a_file_are_not_looked_up():
     """Of such a file not even the key column is read: here it cannot be."""
     storage = MemoryStorage()
     file = file_of(storage, {f"m{number}" for number in range(50)})
-    whole = storage.files[file.path]
-    footer_bytes = int.from_bytes(whole[-8:-4], "little") + 8
-    storage.put(
-        file.path, b"PAR1" + b"\xff" * (len(whole) - footer_bytes - 4) + whole[-footer_bytes:]
-    )
+    leave_the_footer(storage, file)
     assert (
         list(find_keys(storage, file, Sought([piece(0, ["a", "b"]), piece(1, ["x"])]), KeyLookup()))
         == []
     )
     with pytest.raises(StorageError, match="page header"):
         list(find_keys(storage, file, Sought([piece(0, ["m1"])]), KeyLookup()))
-
-
-def test_keys_of_hudis_files_are_found():
-    (path, *_) = sorted(golden_table("v6_cow_basic").rglob("*.parquet"))
-    keys = pq.read_table(path, columns=["_hoodie_record_key"]).column(0).to_pylist()
-    storage = MemoryStorage({f"p/{path.name}": path.read_bytes()})
-    sought = Sought([piece(1, ["nothing", *keys, "zzz", keys[0]])])
-    (hit,) = find_keys(storage, found(f"p/{path.name}"), sought, KeyLookup())
-    assert hit.positions.tolist() == [*range(1, len(keys) + 1), len(keys) + 2]
 
 
 def test_a_file_that_cannot_be_read_is_named():

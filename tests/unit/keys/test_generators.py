@@ -16,7 +16,7 @@ from pyhudi.config.options.keygen import (
     PartitionKind,
     TimestampConfig,
 )
-from pyhudi.errors import OptionError, RecordKeyError, RequestError, UnsupportedError
+from pyhudi.errors import OptionError, RequestError, UnsupportedError
 from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class, paths_hold_values
 from pyhudi.keys.partition_path import partition_values
@@ -169,12 +169,6 @@ def test_every_type_reads_as_hudi_0_15_0_and_1_1_1_were_seen_to_write_it() -> No
     assert made_by.partition_paths(typed_rows()).to_pylist() == LOGICAL_PATHS
 
 
-@pytest.mark.parametrize(("prefix", "first"), [(True, "id:1"), (False, "1")])
-def test_a_complex_key_of_one_field_is_named_only_when_asked(prefix: bool, first: str) -> None:
-    made_by = generator(COMPLEX, "id", "name", single_field_complex_prefix=prefix)
-    assert made_by.record_keys(BATCH).to_pylist()[0] == first
-
-
 def test_the_prefix_option_touches_no_other_generator() -> None:
     made_by = generator(SIMPLE, "id", "name", single_field_complex_prefix=True)
     assert made_by.record_keys(BATCH).to_pylist() == ["1", "2"]
@@ -224,11 +218,6 @@ def test_a_column_of_an_unsuitable_type_is_named() -> None:
         keys_and_paths(generator(NON_PARTITION, "who"), BATCH)
 
 
-def test_rows_without_key_are_refused() -> None:
-    with pytest.raises(RecordKeyError, match="name is null or empty, first in row 1"):
-        keys_and_paths(generator(SIMPLE, "name", "id"), BATCH)
-
-
 def test_another_key_generator_is_refused_at_once() -> None:
     with pytest.raises(UnsupportedError, match=r"com\.example\.Mine"):
         generator("com.example.Mine", "id", "name")
@@ -268,11 +257,6 @@ def test_a_custom_generator_without_partition_fields_has_one_partition() -> None
     keys, paths = keys_and_paths(generator(CUSTOM, "id,name"), BATCH)
     assert keys.to_pylist() == ["id:1,name:n1", "id:2,name:__empty__"]
     assert paths.to_pylist() == ["", ""]
-
-
-def test_a_custom_generator_must_be_told_the_kinds() -> None:
-    with pytest.raises(OptionError, match="city:SIMPLE,moment:TIMESTAMP"):
-        generator(CUSTOM, "id", "name")
 
 
 def test_a_generator_that_goes_by_time_must_be_told_how() -> None:

@@ -22,10 +22,6 @@ def test_several_fields_are_named_and_not_escaped() -> None:
     assert keys.type == pa.string()
 
 
-def test_a_single_field_can_be_named_too() -> None:
-    assert record_keys([("id", texts("1"))], KeyEncoding.NAMED_VALUES).to_pylist() == ["id:1"]
-
-
 def test_null_and_empty_parts_have_placeholders() -> None:
     columns = [("a", texts(None, "", "x")), ("b", texts("1", "2", None))]
     keys = record_keys(columns, KeyEncoding.NAMED_VALUES)

@@ -1,17 +1,18 @@
 """What the blocks of each kind give."""
 
 import io
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError
-from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.contents import iter_rows
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block, iter_blocks
 from tests.support.hfiles import hfile_block
-from tests.support.log_files import SCHEMA, avro_block, delete_block, rows
+from tests.support.log_files import SCHEMA, avro_block, rows
 
 ROWS = pa.table({"id": ["a", "b"], "ts": [1, 2]})
 
@@ -35,17 +36,9 @@ def test_rows_of_parquet_blocks_are_read() -> None:
     assert pa.concat_tables(iter_rows(block, source, ["ts", "no"])) == ROWS.select(["ts"])
 
 
-def test_rows_of_avro_blocks_are_read() -> None:
-    block, source = only(avro_block("1", rows(("a", 1, "x"))))
-    assert pa.concat_tables(iter_rows(block, source, ["ts", "no"])).to_pylist() == [{"ts": 1}]
-
-
-def test_deletes_are_read() -> None:
-    assert read_deletes(*only(delete_block("1", "a"))).keys.to_pylist() == ["a"]
-
-
-def test_rows_of_hfile_blocks_are_read() -> None:
-    block, source = only(hfile_block("1", rows(("b", 2, None), ("a", 1, "x"))))
+@pytest.mark.parametrize("encode", [avro_block, hfile_block])
+def test_rows_of_avro_and_hfile_blocks_are_read(encode: Callable[..., bytes]) -> None:
+    block, source = only(encode("1", rows(("a", 1, "x"), ("b", 2, None))))
     found = pa.concat_tables(iter_rows(block, source, ["ts", "no"]))
     assert found.to_pylist() == [{"ts": 1}, {"ts": 2}]
 

@@ -37,16 +37,6 @@ def test_without_an_ordering_field_the_last_row_of_a_key_stands():
     assert surviving_positions(pa.array(["a", "b", "a"]), ()).tolist() == [1, 2]
 
 
-def test_the_highest_ordering_value_stands():
-    keys, ordering = pa.array(["a", "b", "a"]), pa.array([7, 1, 3])
-    assert surviving_positions(keys, [ordering]).tolist() == [0, 1]
-
-
-def test_of_equal_ordering_values_the_last_row_stands():
-    keys, ordering = pa.array(["a", "a", "a"]), pa.array([7, 7, 3])
-    assert surviving_positions(keys, [ordering]).tolist() == [1]
-
-
 def test_a_second_ordering_field_decides_where_the_first_is_equal():
     keys = pa.array(["a", "a", "a"])
     assert surviving_positions(keys, [pa.array([5, 5, 4]), pa.array([2, 1, 9])]).tolist() == [0]

@@ -119,7 +119,7 @@ WRONG_NEW = {
     f"write.keygenerator.type=TIMESTAMP write.{DROPPED}=true": (
         *(UnsupportedError, DROPPED, "TimestampBased"),
     ),
-    "write.keygenerator.type=CUSTOM": (OptionError, "city:SIMPLE"),
+    "write.keygenerator.type=CUSTOM": (OptionError, "city:SIMPLE,moment:TIMESTAMP"),
     "table.base.file.format=HFILE": (UnsupportedError, "supported are PARQUET, ORC"),
     "write.operation=delete": (TableNotFoundError, "delete"),
     "write.recordkey.field=nr": (RequestError, "nr", "id, part, ts, value"),

@@ -14,6 +14,7 @@ from tests.support.tree import tree
 PARTIAL = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
 PAYLOAD = "hoodie.datasource.write.payload.class"
 MERGER = "pyhudi.merge.custom.merger"
+PARTIALLY = {**OPTIONS, PAYLOAD: PARTIAL}
 
 
 class Joining:
@@ -33,7 +34,7 @@ def properties_of(table: Path) -> Mapping[str, str]:
 
 
 def test_a_table_remembers_that_it_is_updated_partially(table: Path) -> None:
-    write(table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", partial())
+    write(table, orders(("a", "p", 5, "old"), ("b", "p", 5, "old")), "insert", PARTIALLY)
     assert properties_of(table)["hoodie.compaction.payload.class"] == PARTIAL
     gap = orders(("a", "p", 7, None), ("b", "p", 3, "late"))  # type: ignore[arg-type]
     result = write(table, gap, "upsert")
@@ -47,12 +48,8 @@ def test_a_table_remembers_that_it_is_updated_partially(table: Path) -> None:
     assert tree(table) == before
 
 
-def partial() -> dict[str, str]:
-    return {**OPTIONS, PAYLOAD: PARTIAL}
-
-
 def test_rows_that_cannot_be_compared_leave_the_rows_as_they_were(table: Path) -> None:
-    write(table, orders(("a", "p", 5, "old")), "insert", partial())
+    write(table, orders(("a", "p", 5, "old")), "insert", PARTIALLY)
     twice: list[Row] = [("b", "p", 1, "x"), ("b", "p", None, "y")]  # type: ignore[list-item]
     with pytest.raises(RequestError, match="no value in the ordering column"):
         write(table, orders(*twice), "upsert")

@@ -7,7 +7,7 @@ import pytest
 
 import pyhudi
 from pyhudi.config.read import ReadConfig
-from pyhudi.errors import OptionError, RequestError, UnsupportedError
+from pyhudi.errors import HudiError, OptionError, RequestError, UnsupportedError
 from pyhudi.read.query import plan_read
 from tests.support.golden import golden_copy, golden_table
 
@@ -29,34 +29,26 @@ def test_a_plan_names_the_files_and_columns_that_answer() -> None:
     assert plan.result_schema.names == ["price", "id"]
 
 
-def test_an_incremental_plan_names_the_files_written_since() -> None:
-    table = pyhudi.open_table(str(golden_table("v6_cow_basic")))
-    begin = "20261121111003365"
-    plan = plan_read(table, ReadConfig.of(query_type="incremental", begin=begin))
-    assert plan.files
-    assert all(file.instant > begin for file in plan.files)
+CHANGES = {"query_type": "incremental", "begin": "2026-01-01"}
+CDC = {**CHANGES, "query_type": "cdc"}
 
 
-def test_an_incremental_query_needs_a_begin() -> None:
-    with pytest.raises(RequestError, match="begin"):
-        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="incremental")
-
-
-def test_changes_of_a_table_without_meta_columns_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="no meta columns"):
-        pyhudi.read_table(
-            golden_table("v6_cow_no_meta_fields"), query_type="incremental", begin="2026-01-01"
-        )
-
-
-def test_an_unknown_query_type_is_refused_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match=r"(?i)snapshot.*incremental"):
-        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="latest")
-
-
-def test_change_data_is_not_read_yet() -> None:
-    with pytest.raises(UnsupportedError, match="v6_cow_basic cannot be read as yet"):
-        pyhudi.read_table(golden_table("v6_cow_basic"), query_type="cdc", begin="2026-01-01")
+@pytest.mark.parametrize(
+    ("name", "query", "kind", "words"),
+    [
+        ("v6_cow_basic", {"query_type": "incremental"}, RequestError, "begin"),
+        ("v6_cow_no_meta_fields", CHANGES, UnsupportedError, "no meta columns"),
+        ("v6_cow_basic", {"query_type": "latest"}, OptionError, "(?i)snapshot.*incremental"),
+        ("v6_cow_basic", CDC, UnsupportedError, "change data of table v6_cow_basic cannot be read"),
+        ("v6_mor_cdc", CDC, UnsupportedError, "change data of table v6_mor_cdc cannot be read"),
+    ],
+    ids=["no begin", "no meta columns", "no such type", "change data", "change data in logs"],
+)
+def test_questions_without_an_answer_are_refused(
+    name: str, query: dict[str, str], kind: type[HudiError], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        pyhudi.read_table(golden_table(name), **query)
 
 
 def test_a_plan_sets_slices_with_log_files_apart() -> None:
@@ -87,11 +79,6 @@ def test_a_merger_that_a_table_names_is_run_only_when_the_query_names_it(tmp_pat
     with pytest.raises(OptionError, match=r"os:system is no class"):
         pyhudi.read_table(table, custom_merger="os:system")
     assert pyhudi.read_table(table, query_type="read_optimized").num_rows
-
-
-def test_change_data_of_a_merge_on_read_table_is_not_read_yet() -> None:
-    with pytest.raises(UnsupportedError, match="change data of table v6_mor_cdc"):
-        pyhudi.read_table(golden_table("v6_mor_cdc"), query_type="cdc", begin="2026-01-01")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
@@ -21,6 +20,7 @@ from pyhudi.errors import (
     UnsupportedError,
 )
 from pyhudi.logfile.merge.keyed_spill import KeyedSpill
+from tests.support.base_files import spoil
 from tests.support.log_files import avro_block, delete_block, rollback_block
 from tests.support.mor_history import History
 from tests.support.mor_table import (
@@ -120,24 +120,13 @@ def test_row_groups_are_all_read_where_stored_rows_have_a_say(table: MorTable) -
     assert read(table, filters=pc.field("name") == "2") == []
 
 
-def spoil_first_row_group(path: Path) -> None:
-    """Overwrite the pages of the names in the first row group."""
-    metadata = pq.read_metadata(path)
-    data = bytearray(path.read_bytes())
-    for position in range(metadata.num_columns):
-        chunk = metadata.row_group(0).column(position)
-        start = chunk.dictionary_page_offset or chunk.data_page_offset
-        data[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
-    path.write_bytes(bytes(data))
-
-
 def test_row_groups_are_left_out_where_stored_rows_have_none(tmp_path: Path) -> None:
     made = MorTable.make(tmp_path / "t", hoodie_compaction_payload_class=COMMIT_TIME)
     base = made.base("f", "1", records("1", ("a", 1, "1"), ("b", 1, "1"), ("c", 9, "1")))
     made.log("f", "1", rows_at("2", ("a", 7, "2"), ("c", 0, "2"), ("x", 8, "2")))
     made.instant("1")
     made.instant("2")
-    spoil_first_row_group(base)
+    spoil(base, row_group=0)
     assert read(made, filters=pc.field("ts") > 5) == ["a:2", "x:2"]
     with pytest.raises(HudiError):
         read(made)
@@ -236,15 +225,19 @@ def test_a_column_that_the_rule_needs_and_the_table_has_not_orders_nothing(tmp_p
     assert read(made) == ["a:2"]
 
 
+GONE = "_hoodie_is_deleted"
+
+
 class Sums:
-    """Adds the ordering values of both rows and names the sum."""
+    """Adds the ordering values of both rows and names the sum; one over 20 deletes."""
 
     def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
         assert {"id", "ts", "name"} <= set(newer.column_names)
         total = pc.add(older.column("ts"), newer.column("ts"))
         at = newer.schema.get_field_index
         summed = newer.set_column(at("ts"), "ts", total)
-        return summed.set_column(at("name"), "name", total.cast(pa.string()))
+        summed = summed.set_column(at("name"), "name", total.cast(pa.string()))
+        return summed.set_column(at(GONE), GONE, pc.greater(total, 20))
 
 
 def test_a_merger_in_python_that_the_query_names_merges(tmp_path: Path) -> None:
@@ -254,11 +247,14 @@ def test_a_merger_in_python_that_the_query_names_merges(tmp_path: Path) -> None:
         hoodie_compaction_payload_class=CUSTOM_PAYLOAD,
         pyhudi_merge_custom_merger=merger,
     )
-    made.base("f", "1", records("1", ("a", 9, "1"), ("b", 9, "1")))
-    made.log("f", "1", rows_at("2", ("a", 1, "2")), rows_at("3", ("a", 2, "3"), ("x", 1, "3")))
+    made.base("f", "1", records("1", ("a", 9, "1"), ("b", 9, "1"), ("c", 9, "1")))
+    first = rows_at("2", ("a", 1, "2"), ("c", 12, "2"))
+    made.log("f", "1", first, rows_at("3", ("a", 2, "3"), ("x", 30, "3")))
     for time in "123":
         made.instant(time)
-    assert read(made, custom_merger=merger) == ["a:12", "b:1", "x:3"]
+    for memory in (None, 0):
+        found = read(made, custom_merger=merger, merge_memory=memory)
+        assert found == ["a:12", "b:1", "x:3"]
     batches = pyhudi.read_batches(made.path, columns=["name"], custom_merger=merger)
     assert sorted(batches.read_all().column("name").to_pylist()) == ["1", "12", "3"]
 

@@ -10,6 +10,10 @@ from pyhudi.schema.avro import dumps, parse
 from pyhudi.schema.metafields import without_meta_avro
 from tests.support.golden import golden_names, golden_table
 
+_INT = pa.field("value", pa.int32(), nullable=False)
+_PRICED = pa.struct([pa.field("x", pa.string(), nullable=False), ("y", pa.decimal128(4, 1))])
+_MAPS = pa.map_(pa.string(), pa.struct([("q", pa.map_(pa.string(), _INT))]))
+_INNER = pa.field("p", pa.struct([("p", pa.decimal128(9, 9))]), nullable=False)
 _EVERY_TYPE = pa.schema(
     [
         ("b", pa.int8()),
@@ -26,41 +30,12 @@ _EVERY_TYPE = pa.schema(
         ("da", pa.date32()),
         ("ts", pa.timestamp("us", "UTC")),
         ("tn", pa.timestamp("us")),
-        ("ar", pa.list_(pa.field("element", pa.int32(), nullable=False))),
+        ("ar", pa.list_(_INT.with_name("element"))),
         ("ad", pa.list_(pa.decimal128(20, 3))),
-        (
-            "aa",
-            pa.list_(
-                pa.list_(
-                    pa.struct(
-                        [pa.field("x", pa.string(), nullable=False), ("y", pa.decimal128(4, 1))]
-                    )
-                )
-            ),
-        ),
+        ("aa", pa.list_(pa.list_(_PRICED))),
         ("m", pa.map_(pa.string(), pa.decimal128(38, 18))),
-        (
-            "mm",
-            pa.map_(
-                pa.string(),
-                pa.map_(
-                    pa.string(),
-                    pa.struct(
-                        [("q", pa.map_(pa.string(), pa.field("value", pa.int32(), nullable=False)))]
-                    ),
-                ),
-            ),
-        ),
-        pa.field(
-            "sr",
-            pa.struct(
-                [
-                    pa.field("p", pa.struct([("p", pa.decimal128(9, 9))]), nullable=False),
-                    ("z", pa.list_(pa.timestamp("us"))),
-                ]
-            ),
-            nullable=False,
-        ),
+        ("mm", pa.map_(pa.string(), _MAPS)),
+        pa.field("sr", pa.struct([_INNER, ("z", pa.list_(pa.timestamp("us")))]), nullable=False),
     ]
 )
 

@@ -2,7 +2,6 @@ import pytest
 
 from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import read_container, write_container
-from tests.support.golden import golden_table
 
 _SCHEMA = {
     "type": "record",
@@ -19,13 +18,6 @@ def test_record_comes_back_from_its_container():
     data = write_container(_SCHEMA, record)
     assert data.startswith(b"Obj\x01")
     assert read_container(data) == [record]
-
-
-def test_rollback_plan_of_hudi_is_read():
-    folder = golden_table("v6_cow_rollback") / ".hoodie"
-    (path,) = folder.glob("*.rollback.requested")
-    (plan,) = read_container(path.read_bytes())
-    assert plan["instantToRollback"]["action"] == "commit"
 
 
 @pytest.mark.parametrize("length", [0, 3, 20, -3])

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import threading
 
 import pytest
 
@@ -16,6 +15,7 @@ from pyhudi.errors import (
 from pyhudi.storage.arrowfs import ArrowStorage
 from pyhudi.storage.create import refuse
 from pyhudi.storage.schemes import open_storage
+from tests.support.threads import only_winner
 
 
 @pytest.fixture
@@ -24,26 +24,8 @@ def storage(tmp_path):
 
 
 def test_of_many_creators_of_one_file_exactly_one_succeeds(storage):
-    outcomes = []
-    barrier = threading.Barrier(8)
-
-    def create(number: int) -> None:
-        barrier.wait()
-        try:
-            storage.create(".hoodie/1.commit", str(number).encode())
-        except AlreadyExistsError:
-            outcomes.append(None)
-        else:
-            outcomes.append(number)
-
-    threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    winners = [number for number in outcomes if number is not None]
-    assert (len(outcomes), len(winners)) == (8, 1)
-    assert storage.read(".hoodie/1.commit") == str(winners[0]).encode()
+    winner = only_winner(8, lambda n: storage.create(".hoodie/1.commit", str(n).encode()))
+    assert storage.read(".hoodie/1.commit") == str(winner).encode()
 
 
 def test_nothing_but_the_file_itself_is_left_behind(storage):

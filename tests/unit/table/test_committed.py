@@ -1,6 +1,6 @@
 """A commit is found again by the key it carries."""
 
-from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
+from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
 from tests.support.memory import MemoryStorage
 from tests.support.timelines import active_of
@@ -41,18 +41,6 @@ def test_of_several_the_newest_is_found():
 
 def test_a_write_that_did_not_complete_has_not_landed():
     assert find(storage_with(("inflight", "20260101000000000", {STAMP: "a"})), "a") is None
-
-
-def test_an_overwrite_is_found_with_what_it_replaced():
-    storage, replaced = MemoryStorage(), {"p": ("g-0",), "q": ()}
-    metadata = ReplaceCommitMetadata(
-        commit=CommitMetadata(extra_metadata={STAMP: "a"}, operation_type="DELETE_PARTITION"),
-        partition_to_replaced_file_ids=replaced,
-    )
-    storage.put(".hoodie/20260101000000000.replacecommit", metadata.to_bytes())
-    assert find(storage, "a") == EarlierCommit(
-        instant="20260101000000000", stats=(), replaced=replaced
-    )
 
 
 def test_the_key_counts_only_where_it_is_the_key():

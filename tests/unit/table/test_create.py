@@ -1,12 +1,10 @@
 """Making a table, and switching its metadata table off."""
 
-import threading
-
 import pytest
 
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
-from pyhudi.errors import AlreadyExistsError, UnsupportedError
+from pyhudi.errors import UnsupportedError
 from pyhudi.schema.metafields import META_FIELDS
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.create import create_table
@@ -14,6 +12,7 @@ from pyhudi.table.metadata_table import disable
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.table import open_table
 from tests.support.golden import golden_copy, golden_table
+from tests.support.threads import only_winner
 
 
 def config(name: str = "t", version: TableVersion = TableVersion.SIX) -> TableConfig:
@@ -43,23 +42,9 @@ def test_a_new_table_is_empty_and_has_the_folders_of_hudi(tmp_path) -> None:
 
 
 def test_of_creators_at_once_one_wins_and_its_properties_stay(tmp_path) -> None:
-    storage, outcomes = open_storage(str(tmp_path)), []
-    barrier = threading.Barrier(6)
-
-    def create(name: str) -> None:
-        barrier.wait()
-        try:
-            create_table(storage, config(name))
-        except AlreadyExistsError:
-            return
-        outcomes.append(name)
-
-    threads = [threading.Thread(target=create, args=(f"t{n}",)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [load_config(storage).name] == outcomes
+    storage = open_storage(str(tmp_path))
+    winner = only_winner(6, lambda number: create_table(storage, config(f"t{number}")))
+    assert load_config(storage).name == f"t{winner}"
 
 
 def test_a_version_that_is_not_written_makes_no_folder(tmp_path) -> None:

@@ -115,12 +115,6 @@ def test_a_request_completes_what_a_table_of_hudi_records() -> None:
         key_generator(found.config, WriteConfig.from_options(other), found)
 
 
-def test_a_custom_table_must_be_told_its_kinds() -> None:
-    found = open_table(str(golden_table("v6_cow_custom_keygen_long")))
-    with pytest.raises(OptionError, match="city:SIMPLE"):
-        key_generator(found.config, asked(), found)
-
-
 @pytest.mark.parametrize(("asks_for", "key"), [("false", "id:1"), ("true", "1"), (None, "1")])
 def test_a_complex_key_of_one_field_is_spelled_as_asked_in_a_new_table(
     asks_for: str | None, key: str

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from pyhudi.errors import CorruptTableError, TableNotFoundError
 from pyhudi.schema.metafields import META_FIELDS
 from pyhudi.table.table import load_table, open_table
 from tests.support.golden import golden_copy, golden_names, golden_table
@@ -77,12 +76,6 @@ def test_as_of_an_instant_files_and_schema_are_those_of_then() -> None:
     assert table.schema(as_of="00000000000000000") == table.schema()
 
 
-def test_a_table_that_only_has_a_create_schema_has_its_columns() -> None:
-    table = open_table(str(golden_table("v6_cow_empty")))
-    assert not table.latest_base_files()
-    assert table.schema().names[5:8] == ["id", "name", "price"]
-
-
 def test_without_a_schema_in_commits_a_base_file_tells(tmp_path) -> None:
     copy = golden_copy("v6_cow_hive", tmp_path)
     by_commit = open_table(str(copy)).avro_schema()
@@ -93,24 +86,11 @@ def test_without_a_schema_in_commits_a_base_file_tells(tmp_path) -> None:
     assert open_table(str(copy)).avro_schema() == by_commit
 
 
-def test_a_folder_without_properties_is_no_table(tmp_path) -> None:
-    with pytest.raises(TableNotFoundError, match=f"no Hudi table at {tmp_path}"):
-        open_table(str(tmp_path))
-
-
 def test_while_hudi_replaces_the_properties_their_backup_is_read(tmp_path) -> None:
     copy = golden_copy("v6_cow_hive", tmp_path)
     properties = copy / ".hoodie" / "hoodie.properties"
     properties.rename(f"{properties}.backup")
     assert open_table(str(copy)).config.name == "v6_cow_hive"
-
-
-def test_a_commit_cut_short_is_named(tmp_path) -> None:
-    copy = golden_copy("v6_cow_hive", tmp_path)
-    last = max((copy / ".hoodie").glob("*.commit"))
-    last.write_bytes(last.read_bytes()[:50])
-    with pytest.raises(CorruptTableError, match=last.name.removesuffix(".commit")):
-        open_table(str(copy)).schema()
 
 
 def test_a_table_stays_as_it_was_when_opened(tmp_path) -> None:

@@ -1,28 +1,23 @@
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
+from pyhudi.basefile.bloom import BloomBuilder
 from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions
-from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.errors import (
     CorruptTableError,
-    InvariantError,
-    RecordKeyError,
     SchemaError,
     UnsupportedError,
 )
-from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.evolution.reconcile import reconcile
-from pyhudi.schema.metafields import META_FIELDS, with_meta, with_meta_avro
-from tests.support.base_files import DATA, SMALL_BLOOM, rows_from
+from pyhudi.schema.metafields import META_FIELDS, with_meta
+from tests.support.base_files import AVRO, DATA, SMALL_BLOOM, rows_from, written
 
 UTC = dt.timezone.utc
 _POINT = pa.struct([("x", pa.float64()), ("at", pa.timestamp("us", "UTC"))])
@@ -86,17 +81,9 @@ def _row(i: int) -> dict[str, Any]:
 
 
 def _written(
-    tables: Sequence[pa.Table | pa.RecordBatch],
-    schema: pa.Schema = DATA,
-    bloom: BloomParameters | None = SMALL_BLOOM,
-    **options: Any,
+    tables: Sequence[pa.Table | pa.RecordBatch], schema: pa.Schema = DATA, **options: Any
 ) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    avro = with_meta_avro(arrow_to_avro(schema, "t"))
-    with BaseFileWriter(sink, with_meta(schema), avro, OrcWriteOptions(**options), bloom) as writer:
-        for table in tables:
-            writer.write(table)
-    return sink.getvalue()
+    return written(tables, OrcWriteOptions(**options), schema)
 
 
 def _read(content: pa.Buffer, **choice: Any) -> pa.Table:
@@ -130,7 +117,6 @@ def test_what_pyarrow_reads_is_what_hudi_writes() -> None:
 def test_the_user_metadata_are_those_of_hudi() -> None:
     content = _written([rows_from(0, 40), rows_from(40, 90)])
     metadata = orc.ORCFile(pa.BufferReader(content)).metadata
-    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
     builder = BloomBuilder(SMALL_BLOOM)
     builder.add(rows_from(0, 90).column("_hoodie_record_key"))
     assert {key.decode(): value.decode() for key, value in metadata.items()} == {
@@ -138,25 +124,8 @@ def test_the_user_metadata_are_those_of_hudi() -> None:
         "hoodie_max_record_key": "k9",
         "org.apache.hudi.bloomfilter": builder.to_text(),
         "hoodie_bloom_filter_type_code": "DYNAMIC_V0",
-        "orc.avro.schema": dumps(avro),
+        "orc.avro.schema": dumps(AVRO),
     }
-    footer = OrcReader(content).footer
-    assert (footer.min_key, footer.max_key, footer.avro_schema) == ("k0", "k9", dumps(avro))
-
-
-def test_kept_rows_pass_on_the_filter_of_the_previous_file() -> None:
-    previous = OrcReader(_written([rows_from(0, 40)])).footer.bloom_filter()
-    sink = pa.BufferOutputStream()
-    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
-    options = OrcWriteOptions()
-    with BaseFileWriter(
-        sink, with_meta(DATA), avro, options, SMALL_BLOOM, previous_bloom=previous
-    ) as writer:
-        writer.write(rows_from(0, 10), is_kept=True)
-        writer.write(rows_from(40, 45))
-    found = OrcReader(sink.getvalue()).footer.bloom_filter()
-    assert found is not None
-    assert found.contains(pa.array(["k39", "k44", "no"])).to_pylist() == [True, True, False]
 
 
 def test_columns_stripes_and_batches_can_be_chosen() -> None:
@@ -175,52 +144,6 @@ def test_columns_stripes_and_batches_can_be_chosen() -> None:
 
 def _noise(count: int) -> pa.Array:
     return pa.array([bytes((i * j * 37 + j) % 251 for j in range(2_000)) for i in range(count)])
-
-
-def test_a_file_without_rows_has_its_schema_and_footer() -> None:
-    reader = OrcReader(_written([]))
-    assert list(reader.iter_tables()) == []
-    assert reader.schema.equals(with_meta(DATA))
-    assert reader.footer.min_key is None
-    assert reader.footer.bloom_text is not None
-
-
-def test_without_meta_columns_there_is_only_the_schema_in_the_footer() -> None:
-    sink = pa.BufferOutputStream()
-    avro = arrow_to_avro(DATA, "t")
-    with BaseFileWriter(sink, DATA, avro, OrcWriteOptions(), None) as writer:
-        writer.write(rows_from(0, 3).select(DATA.names))
-    assert OrcReader(sink.getvalue()).footer.orc_entries() == {"orc.avro.schema": dumps(avro)}
-
-
-def test_the_size_is_guessed_while_writing_and_known_at_the_end() -> None:
-    sink = pa.BufferOutputStream()
-    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
-    writer = BaseFileWriter(sink, with_meta(DATA), avro, OrcWriteOptions(), None)
-    writer.write(rows_from(0, 20_000))
-    assert writer.held_bytes > 0
-    writer.flush()
-    assert writer.held_bytes == 0
-    guess = writer.estimated_size
-    with pytest.raises(InvariantError):
-        _ = writer.bytes_written
-    writer.close()
-    assert writer.bytes_written == sink.getvalue().size == writer.estimated_size
-    assert guess < 2 * writer.bytes_written
-
-
-def test_an_abandoned_file_is_no_orc_file(tmp_path: Path) -> None:
-    path = tmp_path / "f.orc"
-    sink = pa.OSFile(str(path), "wb")
-    avro = with_meta_avro(arrow_to_avro(DATA, "t"))
-    empty = rows_from(0, 10).set_column(2, "_hoodie_record_key", pa.array([""] * 10))
-    writer = BaseFileWriter(sink, with_meta(DATA), avro, OrcWriteOptions(), SMALL_BLOOM)
-    with pytest.raises(RecordKeyError), writer:  # noqa: PT012 - the context is what is tested
-        writer.write(rows_from(0, 10))
-        writer.write(empty)
-    del writer
-    with pytest.raises(CorruptTableError, match="is no ORC file"):
-        OrcReader(pa.OSFile(str(path), "rb"), name=str(path))
 
 
 @pytest.mark.parametrize("kept", [0, 2, 15, 0.5, -1])
@@ -288,8 +211,3 @@ def test_instants_are_read_in_the_zone_of_their_writer() -> None:
     assert content.count(b"GMT") == 1
     in_arizona = pa.py_buffer(content.replace(b"GMT", b"MST"))
     assert _read(in_arizona)["at"].to_pylist() == [noon + dt.timedelta(hours=7), None]
-
-
-def test_rows_of_other_columns_are_a_mistake_of_ours() -> None:
-    with pytest.raises(InvariantError, match="were given to a base file"):
-        _written([rows_from(0, 1).drop_columns(["n"])])

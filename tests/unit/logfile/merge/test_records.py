@@ -66,16 +66,6 @@ def test_rows_without_a_key_are_told() -> None:
         merged(EVENT_TIME, table((None, 1, "x"), ("a", 1, "x")))
 
 
-def test_by_commit_time_the_last_record_stands() -> None:
-    parts = [table(("a", 9, "x"), ("b", 1, "x")), finals("b", "c"), table(("a", 1, "y"))]
-    assert texts(merged(COMMIT_TIME, *parts)) == {"a": "1 y", "b": "gone True", "c": "gone True"}
-
-
-def test_by_event_time_the_highest_ordering_value_stands() -> None:
-    parts = [table(("a", 9, "x"), ("b", 1, "x")), table(("a", 1, "y"), ("b", 1, "y"))]
-    assert texts(merged(EVENT_TIME, *parts)) == {"a": "9 x", "b": "1 y"}
-
-
 def test_deletes_with_ordering_values_are_weighed_others_are_final() -> None:
     parts = [table(("a", 9, "x"), ("b", 9, "x"), ("c", 9, "x")), at("a", 8), at("b", 9)]
     found = texts(merged(EVENT_TIME, *parts, finals("c")))
@@ -147,15 +137,6 @@ def test_rows_that_delete_are_weighed_by_their_ordering_value() -> None:
     )
     parts = [table(("a", 5, "x"), ("b", 5, "x")), table(("a", 4, "D"), ("b", 5, "D"))]
     assert texts(merged(rule, *parts)) == {"a": "5 x", "b": "gone False"}
-
-
-def test_partial_updates_are_joined_one_after_another() -> None:
-    parts = [
-        table(("a", 1, "x"), ("b", 5, None), ("c", 1, "x")),
-        table(("a", 2, None), ("b", 4, "late")),
-        table(("a", 3, "z")),
-    ]
-    assert texts(merged(PARTIAL, *parts)) == {"a": "3 z", "b": "5 late", "c": "1 x"}
 
 
 def test_nothing_is_joined_with_what_was_deleted() -> None:

@@ -52,26 +52,11 @@ def test_without_records_rows_stay_as_they_are() -> None:
     assert merged(EVENT_TIME) == ["a 5 1", "b 5 1", "c 5 1", "d 5 None"]
 
 
-def test_by_event_time_newer_rows_replace_older_ones_and_new_ones_are_added() -> None:
-    found = merged(EVENT_TIME, table(("a", 5, "2"), ("b", 4, "2"), ("x", 0, "2")))
-    assert found == ["a 5 2", "b 5 1", "c 5 1", "d 5 None", "x 0 2"]
-
-
-def test_by_commit_time_all_rows_do() -> None:
-    found = merged(COMMIT_TIME, table(("a", 5, "2"), ("b", 4, "2"), ("x", 0, "2")))
-    assert found == ["a 5 2", "b 4 2", "c 5 1", "d 5 None", "x 0 2"]
-
-
 def test_deletes_are_weighed_against_stored_rows_unless_they_are_final() -> None:
     weighed = deletes(("a", OrderingKind.LONG, 4), ("b", OrderingKind.LONG, 5))
     final = deletes(("c", OrderingKind.INT, 0), ("x", OrderingKind.INT, 0))
     assert merged(EVENT_TIME, weighed, final) == ["a 5 1", "d 5 None"]
     assert merged(COMMIT_TIME, weighed, final) == ["d 5 None"]
-
-
-def test_partial_updates_are_filled_from_stored_rows() -> None:
-    found = merged(PARTIAL, table(("a", 6, None), ("d", 4, "2"), ("x", 1, None)))
-    assert found == ["a 6 1", "b 5 1", "c 5 1", "d 5 2", "x 1 None"]
 
 
 def test_every_stored_row_of_a_key_is_changed() -> None:
@@ -88,28 +73,6 @@ def test_rows_that_delete_take_their_key_with_them() -> None:
     stored = table(*STORED).append_column("_hoodie_is_deleted", pa.array([None] * 4, pa.bool_()))
     found = merged_rows([stored], records, EVENT_TIME)
     assert sorted(found.column("key").to_pylist()) == ["b", "c", "d"]
-
-
-class Adds:
-    """Adds the ordering values; a sum over 10 deletes."""
-
-    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
-        sums = [
-            before + after
-            for before, after in zip(
-                older.column("ts").to_pylist(), newer.column("ts").to_pylist(), strict=True
-            )
-        ]
-        gone = pa.array([each > 10 for each in sums])
-        place = newer.schema.get_field_index("_hoodie_is_deleted")
-        answered = newer.set_column(place, "_hoodie_is_deleted", gone)
-        return answered.set_column(answered.schema.get_field_index("ts"), "ts", pa.array(sums))
-
-
-def test_a_merger_in_python_is_asked_about_stored_rows() -> None:
-    rule = MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:Adds")
-    found = merged(rule, table(("a", 4, "2"), ("b", 6, "2"), ("x", 20, "2")), table(("a", 1, "3")))
-    assert found == ["a 10 3", "c 5 1", "d 5 None", "x 20 2"]
 
 
 @pytest.mark.parametrize("rule", [EVENT_TIME, COMMIT_TIME, PARTIAL])

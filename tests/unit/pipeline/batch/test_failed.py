@@ -36,13 +36,6 @@ def _keyed(
     return [keyed["_hoodie_record_key"].to_pylist() for keyed, _ in found], failed
 
 
-def test_other_rows_of_a_batch_are_keyed_when_failures_are_reported():
-    keys, failed = _keyed(REPORT, [("a", 1), (None, 1), ("b", 2**40)], [("c", 1)])
-    assert (keys, failed.report.count) == ([["a"], ["c"]], 2)
-    assert [each.num_rows for each in failed.take()] == [2]
-    assert list(failed.take()) == []
-
-
 def test_nothing_more_is_keyed_once_a_failure_is_fatal_but_all_are_counted():
     keys, failed = _keyed(FailureConfig(), [("a", 1)], [(None, 1)], [("b", 2**40), ("c", 1)])
     assert keys == [["a"]]

@@ -1,14 +1,12 @@
-"""Buckets share tasks, their rows find them, and what is written comes back as statistics."""
+"""Buckets share tasks, and their rows find them."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi.actions.commit import WriteStat
 from pyhudi.errors import InvariantError
 from pyhudi.keys.key_hash import key_hash
-from pyhudi.pipeline.files.routing import STAT_SCHEMA, Routing, _tasks, stat_batch, stats_of
-from pyhudi.runner.in_process import InProcessRunner
+from pyhudi.pipeline.files.routing import Routing, _tasks
 from pyhudi.write.plan.buckets import BucketPlan, InsertShares, WriteBucket
 
 
@@ -45,11 +43,3 @@ def test_new_rows_go_by_the_hash_of_their_key_and_nowhere_without_a_bucket() -> 
     assert set(expected) == {3, 7}
     with pytest.raises(InvariantError, match="50 new rows of partition 'q' have no bucket"):
         routing.bucket_of("q", keys)
-
-
-def test_statistics_come_back_from_tasks_as_they_were() -> None:
-    stats = [WriteStat(file_id="a", path="p/a", num_writes=3), WriteStat(file_id="b", path="p/b")]
-    written = InProcessRunner().spread(
-        [(stat_batch(stats[:1]),), (stat_batch(stats[1:]),)], STAT_SCHEMA
-    )
-    assert stats_of(written) == stats
