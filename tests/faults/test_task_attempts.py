@@ -9,7 +9,7 @@ from pyhudi.errors import StorageError
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity
-from tests.support.faulty import Fault, Faults, FaultyStorage
+from tests.support.faulty import Fault, Faults, FaultyStorage, Visited
 from tests.support.in_process import (
     CONFIG,
     MERGE_ON_READ,
@@ -26,7 +26,6 @@ from tests.support.in_process import (
     write_nothing,
 )
 from tests.support.memory import MemoryStorage
-from tests.support.visited import Visited
 
 OLD: Rows = {("x", "a"): (1, "old")}
 BATCH: Rows = {("x", "a"): (2, "new"), ("z", "e"): (2, "new")}
