@@ -167,5 +167,7 @@ def _unpacked(name: str) -> Path:
     if not archive.exists():
         raise LookupError(f"no golden table {name}; there are {', '.join(golden_names())}")
     with tarfile.open(archive) as tar:
-        tar.extractall(_session_folder(), filter="data")
+        # Python before 3.11.4, as in Debian 12, has no filters; the archives are our own.
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)
+        tar.extractall(_session_folder())
     return _session_folder() / name
