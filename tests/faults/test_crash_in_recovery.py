@@ -2,9 +2,8 @@
 
 import pytest
 
-from pyhudi.errors import HudiError
 from pyhudi.services.recovery import recover
-from tests.support.faulty import Fault, Faults, FaultyStorage, Killed
+from tests.support.faulty import Fault, Faults, FaultyStorage
 from tests.support.in_process import (
     Rows,
     clock_at,
@@ -36,25 +35,6 @@ def killed() -> MemoryStorage:
 
 def recover_on(storage: MemoryStorage, faults: Faults) -> None:
     recover(writer_on(FaultyStorage(storage, faults), clock_at()))
-
-
-@pytest.mark.parametrize("kind", [kind for kind in Fault if kind is not Fault.NONE])
-def test_a_recovery_that_stops_anywhere_is_finished_by_the_next(
-    killed: MemoryStorage, kind: Fault
-) -> None:
-    whole = Faults()
-    recover_on(killed.copy(), whole)
-    assert whole.calls > 15
-    for at in range(1, whole.calls + 1):
-        storage = killed.copy()
-        raised = outcome(lambda at=at, storage=storage: recover_on(storage, Faults(kind, at)))
-        assert raised is None or isinstance(raised, (HudiError, Killed)), at
-        assert read_rows(storage) == OLD, at
-        recover_on(storage, Faults())
-        assert leftovers(storage) == [], (kind, at)
-        assert read_rows(storage) == OLD, at
-        write(storage, NEXT, clock_at())
-        assert read_rows(storage) == {**OLD, **NEXT}, at
 
 
 def test_a_recovery_that_dies_twice_is_finished_by_the_third(killed: MemoryStorage) -> None:

@@ -1,15 +1,15 @@
 """A write or compaction that fails, or dies, at any of its calls: readers see all or nothing."""
 
 import os
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
 from pyhudi.errors import ConflictError, HudiError
 from pyhudi.table.create import create_table
 from tests.support.crash_cases import MIXED, NEXT, OLD, Case, cases
-from tests.support.crashes import Course, World, course_of
+from tests.support.crashes import Course, State, World, course_of
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.in_process import (
     CONFIG,
@@ -23,43 +23,43 @@ from tests.support.in_process import (
     write,
 )
 from tests.support.memory import MemoryStorage
-from tests.support.reliability import PAGE, REWRITE, page_of
+from tests.support.reliability import PAGE, REWRITE, numbers_on_page, row_of
 
 CASES = cases()
-DEATHS, ERRORS = (1, 1) if os.environ.get("PYHUDI_POINTS") == "all" else (3, 13)
+IS_WHOLE = os.environ.get("PYHUDI_POINTS") == "all"
+DEATHS, ERRORS = (1, 1) if IS_WHOLE else (3, 13)
 """Of the deaths and errors of a case, every so many-th is tried; which, differs among cases."""
-
-Note = Callable[[str, object], None]
-
-
-@cache
-def prepared(number: int) -> tuple[World, Course]:
-    """The world that a case begins in, and its course."""
-    case = CASES[number]
-    world = case.prepare()
-    assert read_rows(world.table) == case.before
-    course = course_of(world.copy(), case.act)
-    assert read_rows(course.states[-1].world.table) == case.after
-    return world, course
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
-def test_a_death_at_any_call_leaves_all_or_nothing(number: int, record_property: Note) -> None:
-    case, (_, course) = CASES[number], prepared(number)
-    chosen = course.states[number % DEATHS :: DEATHS]
+def test_a_stop_at_any_call_leaves_all_or_nothing(
+    number: int, record_property: Callable[[str, object], None]
+) -> None:
+    case, world = CASES[number], CASES[number].prepare()
+    assert read_rows(world.table) == case.before
+    course = course_of(world.copy(), case.act)
+    assert read_rows(course.states[-1].world.table) == case.after
+    told = PAGE.read_text(encoding="utf-8")
+    assert IS_WHOLE or row_of(case, course) in told, f"{REWRITE} counts again what {PAGE.name} says"
+    deaths, errors = (1, 1) if case.operation == "recovery" else (DEATHS, ERRORS)
+    points = try_deaths(case, course, course.states[number % deaths :: deaths])
+    points += try_errors(case, world, course.faults()[number % errors :: errors])
+    record_property("points", points)
+
+
+def try_deaths(case: Case, course: Course, chosen: Sequence[State]) -> int:
+    """How many deaths they stand for: those that leave the same files are looked at once."""
     for count, state in enumerate(chosen):
         world, what = state.world.copy(), f"death before call {state.at}"
         seen = read_rows(world.table)
         assert seen in (case.before, case.after), what
         bury(world.table)
         check_next(case, world, seen, count, what)
-    record_property("points", course.calls if chosen == course.states else len(chosen))
+    return course.calls if chosen == course.states else len(chosen)
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
-def test_an_error_at_any_call_leaves_what_was(number: int, record_property: Note) -> None:
-    case, (before, course) = CASES[number], prepared(number)
-    chosen = course.faults()[number % ERRORS :: ERRORS]
+def try_errors(case: Case, before: World, chosen: Sequence[tuple[Fault, int]]) -> int:
+    """How many there are; each begins in the world of before."""
     for count, (kind, at) in enumerate(chosen):
         world = before.copy()
         raised = outcome(partial(world.stop, case.act, Faults(kind, at)))
@@ -70,7 +70,7 @@ def test_an_error_at_any_call_leaves_what_was(number: int, record_property: Note
         if case.is_compaction or case.operation == "recovery":
             bury(world.table)  # its heartbeat may stay until the process ends
         check_next(case, world, seen, count, what)
-    record_property("points", len(chosen))
+    return len(chosen)
 
 
 def check_next(case: Case, world: World, seen: Rows, count: int, what: str) -> None:
@@ -80,12 +80,11 @@ def check_next(case: Case, world: World, seen: Rows, count: int, what: str) -> N
     assert leftovers(world.table, world.failed) == [], what
 
 
-@pytest.mark.skipif(ERRORS == 1, reason="the page is about to be written")
-def test_the_page_counts_the_points() -> None:
-    counted = page_of([(case, prepared(number)[1]) for number, case in enumerate(CASES)])
-    assert PAGE.read_text(encoding="utf-8") == counted, (
-        f"{PAGE.name} is not what is counted; {REWRITE} tries every point and rewrites it"
-    )
+@pytest.mark.skipif(IS_WHOLE, reason="the page is about to be written")
+def test_the_page_has_each_case_and_sums_them() -> None:
+    *rows, total = numbers_on_page()
+    assert len(rows) == len(CASES)
+    assert total == [sum(column) for column in zip(*rows, strict=True)]
 
 
 def test_a_dead_writer_of_another_machine_is_waited_for() -> None:

@@ -1,6 +1,5 @@
 """The page of the points at which writes and compactions are stopped."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from tests.support.crash_cases import Case, cases
@@ -33,25 +32,33 @@ page; `make test` tries a sample of them (`tests/faults/test_crash_in_write.py`)
 """
 
 
-def page_of(found: Iterable[tuple[Case, Course]]) -> str:
-    """The page of what was tried."""
-    rows, totals = [], [0, 0, 0]
-    for case, course in found:
-        numbers = course.calls, len(course.states), len(course.faults())
-        totals = [total + number for total, number in zip(totals, numbers, strict=True)]
-        rows.append(_row(case.operation, case.table_type, case.index, *numbers))
-    return "".join([_HEAD, *rows, _row("all", "", "", *totals)])
-
-
 def write_page(*, courses: int, points: int) -> None:
     """Write the page, when so many points of so many courses are all that there are."""
     found = [(case, course_of(case.prepare(), case.act)) for case in cases()]
-    whole = sum(course.calls + len(course.faults()) for _, course in found)
-    if (courses, points) == (2 * len(found), whole):
-        PAGE.write_text(page_of(found), encoding="utf-8")
+    rows = [row_of(case, course) for case, course in found]
+    totals = [sum(column) for column in zip(*(_numbers(each) for _, each in found), strict=True)]
+    if (courses, points) == (len(found), totals[0] + totals[-1]):
+        PAGE.write_text("".join([_HEAD, *rows, _row("all", "", "", *totals)]), encoding="utf-8")
 
 
-def _row(operation: str, table_type: str, index: str, calls: int, states: int, errors: int) -> str:
+def row_of(case: Case, course: Course) -> str:
+    """The row of a case on the page."""
+    return _row(case.operation, case.table_type, case.index, *_numbers(course))
+
+
+def numbers_on_page() -> list[list[int]]:
+    """The numbers in each row of the page, the last of which is their sum."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.startswith(_HEAD), f"{PAGE.name} begins otherwise; {REWRITE} writes it again"
+    rows = page.removeprefix(_HEAD).splitlines()
+    return [[int(each.replace(",", "")) for each in row.split("|")[4:-1]] for row in rows]
+
+
+def _numbers(course: Course) -> tuple[int, int, int, int]:
     # A death before each call, and none of them after the last.
-    numbers = (f"{each:,}" for each in (calls, calls, states, errors))
-    return f"| {' | '.join((operation, table_type, index, *numbers))} |\n"
+    return course.calls, course.calls, len(course.states), len(course.faults())
+
+
+def _row(operation: str, table_type: str, index: str, *numbers: int) -> str:
+    texts = (operation, table_type, index, *(f"{each:,}" for each in numbers))
+    return f"| {' | '.join(texts)} |\n"
