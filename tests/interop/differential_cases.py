@@ -82,10 +82,16 @@ class _Player:
     def steps(self, count: int) -> Iterator[Step]:
         """So many operations; the first makes the table."""
         kinds = {name: getattr(self, name) for name in WEIGHTS}
+        fails_after_bulk = self.shape.keeps_logs and self.shape.version != "0.15.0"
+        name = ""
         for number in range(count):
             self.clock += 10
             weights = WEIGHTS if number else dict.fromkeys(FIRST, 1)
+            before = name
             (name,) = self.rng.choices(tuple(weights), tuple(weights.values()))
+            # See known_differences.NOT_DRAWN.
+            if fails_after_bulk and (before, name) == ("bulk_insert", "delete"):
+                name = "upsert"
             yield kinds[name]()
 
     def upsert(self) -> Step:
