@@ -31,7 +31,7 @@ demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with A
 	@$(RUN) scripts/demo.py
 
 unit: $(VENV)/test.ready  ## Run the tests that need no Java, in little more than a minute
-	$(RUN) $(TESTS) $(QUICK)
+	PYHUDI_POINTS=few $(RUN) $(TESTS) $(QUICK)
 
 test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)

@@ -1,12 +1,12 @@
 """What the tests of failures need of Python itself."""
 
 import gc
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from pyhudi.transaction import exclusion
+from tests.support.points import IS_WHOLE
 from tests.support.reliability import write_page
 
 
@@ -32,6 +32,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     points = [value for each in passed for name, value in each.user_properties if name == "points"]
     if points:
         terminalreporter.write_line(f"{sum(points):,} points of {len(points)} courses held")
-    is_whole = os.environ.get("PYHUDI_POINTS") == "all"
-    if is_whole and "failed" not in terminalreporter.stats:
+    if IS_WHOLE and "failed" not in terminalreporter.stats:
         write_page(courses=len(points), points=sum(points))

@@ -39,6 +39,7 @@ from tests.support.golden_memory import (
 from tests.support.in_process import compaction as service_on
 from tests.support.in_process import outcome, run_pending, writer_on
 from tests.support.memory import MemoryStorage
+from tests.support.points import STEP
 from tests.support.schedule import TurnStorage, run_in_turns
 from tests.support.timelines import active_of
 
@@ -162,7 +163,7 @@ def begun(kind: Kind, act: Act, logged: MemoryStorage) -> MemoryStorage:
 def random_orders(count: int, calls: int) -> Iterator[list[int]]:
     """Orders of the calls of two, by turns of one call up to ten."""
     chooser = random.Random(11)
-    for number in range(count):
+    for number in range(0, count, STEP):
         burst = 1 + number % 10
         yield [who for _ in range(calls // burst) for who in [chooser.randrange(2)] * burst]
 
@@ -216,7 +217,7 @@ def test_a_run_that_stops_anywhere_is_done_by_the_next(
     total = calls_of(kind, act, before)
     assert total > least
     # Some, by an odd step: that every call is one, is tried on smaller tables.
-    for at in range(1, total + 1, 5 if fault is Fault.DEATH else 11):
+    for at in range(1, total + 1, STEP * (5 if fault is Fault.DEATH else 11)):
         check_stopped(kind, before.copy(), act, Faults(fault, at))
 
 
@@ -278,7 +279,8 @@ def test_a_writer_between_any_two_calls_of_a_run_loses_nothing(kind: Kind) -> No
     On top of a compaction its log file lies, whether that has begun, ended or neither.
     """
     is_log = kind.name == LOG_COMPACTION_KIND
-    fates = {fate_at(kind, at) for at in range(1, visits_of(kind) + 2, 2 if is_log else 4)}
+    tried = range(1, visits_of(kind) + 2, STEP * (2 if is_log else 4))
+    fates = {fate_at(kind, at) for at in tried}
     assert {(True, True), (True, False)} <= fates if is_log else fates == {(True, True)}
 
 
@@ -381,7 +383,7 @@ def test_of_two_that_find_a_dead_run_one_goes_on(compacting: Kind) -> None:
 def test_a_run_that_was_taken_for_dead_cannot_commit(kind: Kind) -> None:
     """It wakes before its commit, when another has undone it, and runs what is planned still."""
     calls = visits_of(kind)
-    for at in range(calls - 25, calls + 1):
+    for at in range(calls - 25, calls + 1, STEP):
         check_woken(kind, at)
 
 

@@ -1,6 +1,5 @@
 """A write or compaction that fails, or dies, at any of its calls: readers see all or nothing."""
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -23,11 +22,11 @@ from tests.support.in_process import (
     write,
 )
 from tests.support.memory import MemoryStorage
+from tests.support.points import IS_WHOLE, STEP
 from tests.support.reliability import PAGE, REWRITE, numbers_on_page, row_of
 
 CASES = cases()
-IS_WHOLE = os.environ.get("PYHUDI_POINTS") == "all"
-DEATHS, ERRORS = (1, 1) if IS_WHOLE else (3, 13)
+DEATHS, ERRORS = (1, 1) if IS_WHOLE else (3 * STEP, 13 * STEP)
 """Of the deaths and errors of a case, every so many-th is tried; which, differs among cases."""
 
 

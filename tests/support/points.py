@@ -1,0 +1,12 @@
+"""How many of the points at which something can be stopped are tried.
+
+PYHUDI_POINTS says it: ``few`` for `make unit`, ``all`` for `make reliability`, else a larger share.
+"""
+
+import os
+from typing import Final
+
+_ASKED = os.environ.get("PYHUDI_POINTS", "some")
+IS_WHOLE: Final = _ASKED == "all"
+STEP: Final = 3 if _ASKED == "few" else 1
+"""Of the points that are usually tried, every so many-th is."""
