@@ -14,12 +14,7 @@ from airflow_provider_pyhudi.operators.compaction import PyhudiCompactionOperato
 from airflow_provider_pyhudi.stamp import idempotency_key
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.jobs import CompactionRequest, JobResult
-from tests.support.airflow import (
-    Submissions,
-    catch_submissions,
-    task_context,
-    timeline_folder,
-)
+from tests.support.airflow import Submissions, catch_submissions, task_context, timeline_folder
 from tests.support.golden import golden_copy, golden_table
 
 PLANNED = "20261121104850556"

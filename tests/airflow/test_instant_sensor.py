@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,23 +70,7 @@ def test_the_instant_that_fits_is_returned(table: str, condition: Any, found: st
 )
 def test_an_instant_that_is_not_there_is_waited_for(table: str, condition: Any) -> None:
     with pytest.raises(AirflowRescheduleException):
-        wait(table, mode="reschedule", **reschedulable(condition))
-
-
-def reschedulable(condition: dict[str, Any]) -> dict[str, Any]:
-    return condition | {"poke_interval": 60}
-
-
-@pytest.fixture(autouse=True)
-def _no_reschedules_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., dict[str, Any]] = task_context
-
-    def with_reschedules(task: Any, **settings: Any) -> dict[str, Any]:
-        context = real(task, **settings)
-        context["ti"].get_first_reschedule_date = lambda _: None
-        return context
-
-    monkeypatch.setitem(globals(), "task_context", with_reschedules)
+        wait(table, mode="reschedule", poke_interval=60, **condition)
 
 
 def test_poke_mode_sees_the_commit_when_it_lands(table: str, monkeypatch) -> None:

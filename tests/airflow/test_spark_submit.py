@@ -24,19 +24,11 @@ from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 CLUSTER = '{"conn_type": "spark", "host": "spark://m", "port": 7077}'
 
 
-def master(hook: PyhudiSparkSubmitHook) -> str:
-    return str(hook._connection["master"])
-
-
-def test_without_a_connection_spark_runs_on_this_machine() -> None:
+def test_without_a_connection_spark_runs_on_this_machine_by_the_binary_beside_python() -> None:
     hook = PyhudiSparkSubmitHook()
-    assert master(hook) == "local[*]"
+    assert hook._connection["master"] == "local[*]"
     assert hook._connection["deploy_mode"] == "client"
-
-
-def test_spark_default_is_taken_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
-    assert master(PyhudiSparkSubmitHook()) == "spark://m:7077"
+    assert hook._get_spark_binary_path() == [str(Path(sys.executable).parent / "spark-submit")]
 
 
 def test_a_named_connection_that_is_missing_is_named_in_the_error() -> None:
@@ -49,16 +41,15 @@ def test_cluster_mode_without_a_cluster_is_refused() -> None:
         PyhudiSparkSubmitHook(deploy_mode="cluster")
 
 
-def test_on_this_machine_the_binary_beside_python_is_taken() -> None:
-    expected = Path(sys.executable).parent / "spark-submit"
-    assert PyhudiSparkSubmitHook()._get_spark_binary_path() == [str(expected)]
-
-
-def test_a_cluster_is_reached_by_the_binary_on_path(monkeypatch, tmp_path: Path) -> None:
+def test_spark_default_is_taken_and_its_cluster_reached_by_the_binary_on_path(
+    monkeypatch, tmp_path: Path
+) -> None:
     binary = executable(tmp_path / "spark-submit", "exit 0")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
-    assert PyhudiSparkSubmitHook()._get_spark_binary_path() == [binary]
+    hook = PyhudiSparkSubmitHook()
+    assert hook._connection["master"] == "spark://m:7077"
+    assert hook._get_spark_binary_path() == [binary]
 
 
 def test_a_missing_binary_says_what_to_install(monkeypatch, tmp_path: Path) -> None:

@@ -7,23 +7,18 @@ from tests.support.source_tree import base_name, classes, shipped
 SHAPES = {"Enum", "IntEnum", "Protocol", "Generic", "NamedTuple"}
 """Bases that say what kind of thing a class is, and bring no behaviour of ours."""
 
+AN_OPERATOR = ("PyhudiJobOperator", "may be one level deep: it is a request and nothing more")
 CONTRACTS = {
     "pyhudi/flags.py:_Parser": ("ArgumentParser", "argparse reports errors by a method"),
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
     "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),
-    "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": (
-        "PyhudiJobOperator",
-        "operators may be one level deep: each is a request and nothing more",
-    ),
+    "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator": (
         "SparkSubmitOperator",
         "the Spark provider's arguments are ours too",
     ),
-    "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator": (
-        "PyhudiJobOperator",
-        "operators may be one level deep: each is a request and nothing more",
-    ),
+    "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": (
         "BaseSensorOperator",
         "Airflow's contract",

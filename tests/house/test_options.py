@@ -8,7 +8,7 @@ from pyhudi.config.hudi_options import hudi_options
 from pyhudi.config.option import declared
 from pyhudi.config.reference import declarations
 from pyhudi.errors import UnsupportedError
-from tests.support.source_tree import ROOT, classes, docstrings, shipped
+from tests.support.source_tree import classes, docstrings, engine, shipped
 
 MOST_FIELDS = 20
 KEY = re.compile(r"\bhoodie\.[a-z0-9_{}]+(?:\.[a-z0-9_]+)*")
@@ -17,10 +17,7 @@ ELSEWHERE = {
     ("pyhudi/table/properties_file.py", "hoodie.properties"): "the name of a file",
     ("pyhudi/schema/avro.py", "hoodie.{}"): "the namespace of Avro records",
     ("pyhudi/basefile/footer.py", "hoodie.bloomfilter"): "a key of Parquet footers",
-    (
-        "pyhudi/read/retention.py",
-        "hoodie.clean.commits.retained",
-    ): "advice about an option of the table's writer",
+    ("pyhudi/read/retention.py", "hoodie.clean.commits.retained"): "advice to the table's writer",
 }
 """Where ``hoodie.`` stands outside ``pyhudi/config/``, and why it is no option of ours there."""
 
@@ -102,12 +99,8 @@ def test_a_line_about_an_option_says_what_it_means() -> None:
 
 
 def test_an_option_says_what_it_does_in_a_line() -> None:
-    said = {
-        option.key: text
-        for module in known.MODULES
-        for option, text in declarations(module)
-        if text
-    }
+    pairs = [pair for module in known.MODULES for pair in declarations(module)]
+    said = {option.key: text for option, text in pairs if text}
     assert not (silent := sorted(set(declared()) - set(said))), (
         f"no text stands below the declaration of these options, or known.MODULES lacks their "
         f"module: {silent}"
@@ -117,10 +110,7 @@ def test_an_option_says_what_it_does_in_a_line() -> None:
 
 
 def test_every_option_is_read_somewhere() -> None:
-    readers = "\n".join(
-        path.read_text(encoding="utf-8")
-        for path in sorted((ROOT / "spark_jobs" / "pyhudi").rglob("*.py"))
-    )
+    readers = "\n".join(module.text for module in engine())
     names = {
         name: value.key
         for module in known.MODULES
@@ -151,12 +141,8 @@ def _strings(tree: ast.Module) -> list[str]:
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            found.append(
-                "".join(
-                    str(part.value) if isinstance(part, ast.Constant) else "{}"
-                    for part in node.values
-                )
-            )
+            said = [str(p.value) if isinstance(p, ast.Constant) else "{}" for p in node.values]
+            found.append("".join(said))
         elif isinstance(node, ast.Constant) and id(node) not in silent | parts:
             found.append(str(node.value))
     return found

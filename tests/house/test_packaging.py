@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, parse, project, shipped
+from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, engine, project, shipped
 
 COMES_ALONG = {"py4j": "pyspark"}
 """Packages that are imported and come with one that is asked for."""
@@ -137,12 +137,10 @@ def test_the_engine_in_the_wheel_can_be_imported(wheel: zipfile.ZipFile) -> None
 
 def test_a_file_of_the_engine_is_read_as_a_package_resource() -> None:
     opened = [
-        path.relative_to(ROOT).as_posix()
-        for path in sorted(ENGINE.rglob("*.py"))
-        if any(
-            isinstance(node, ast.Name) and node.id == "__file__"
-            for node in ast.walk(parse(path)[1])
-        )
+        module.path
+        for module in engine()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Name) and node.id == "__file__"
     ]
     assert not opened, (
         f"these modules look for files beside themselves: {opened}. In a zip there are none; use "

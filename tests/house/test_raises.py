@@ -2,8 +2,12 @@
 
 import ast
 import builtins
+from collections.abc import Iterator
+from typing import TypeVar
 
-from tests.support.source_tree import Module, base_name, shipped
+from tests.support.source_tree import base_name, shipped
+
+Node = TypeVar("Node", bound=ast.AST)
 
 ARGUMENT_CHECKS = {
     "pyhudi/__init__.py:__getattr__": "how Python asks a module for a name",
@@ -34,10 +38,9 @@ BROAD = {
 
 def test_no_error_is_broad_outside_checks_of_arguments() -> None:
     found = {
-        f"{module.where}:{owner}": base_name(node.exc)
-        for module in shipped()
-        for owner, node in _inside(module, ast.Raise)
-        if isinstance(node, ast.Raise) and node.exc is not None and base_name(node.exc) in BROAD
+        where: base_name(node.exc)
+        for where, node in _inside(ast.Raise)
+        if node.exc is not None and base_name(node.exc) in BROAD
     }
     broad = {
         where: name
@@ -54,12 +57,7 @@ def test_no_error_is_broad_outside_checks_of_arguments() -> None:
 
 
 def test_nothing_catches_everything_and_goes_on() -> None:
-    found = {
-        f"{module.where}:{owner}": node
-        for module in shipped()
-        for owner, node in _inside(module, ast.ExceptHandler)
-        if isinstance(node, ast.ExceptHandler) and _catches_all(node)
-    }
+    found = {where: node for where, node in _inside(ast.ExceptHandler) if _catches_all(node)}
     unlisted = sorted(set(found) - set(CATCHES_ALL))
     assert not unlisted, (
         f"these functions catch every error: {unlisted}. Catch what can be answered; the rest is "
@@ -77,9 +75,8 @@ def test_nothing_catches_everything_and_goes_on() -> None:
 
 def test_an_error_that_follows_from_another_keeps_its_cause() -> None:
     lost = sorted(
-        f"{module.where}:{owner}"
-        for module in shipped()
-        for owner, handler in _inside(module, ast.ExceptHandler)
+        where
+        for where, handler in _inside(ast.ExceptHandler)
         for node in ast.walk(handler)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.cause is None
     )
@@ -91,11 +88,9 @@ def test_an_error_that_follows_from_another_keeps_its_cause() -> None:
 
 def test_an_error_of_ours_is_raised_with_a_message() -> None:
     bare = sorted(
-        f"{module.where}:{owner}"
-        for module in shipped()
-        for owner, node in _inside(module, ast.Raise)
-        if isinstance(node, ast.Raise)
-        and node.exc is not None
+        where
+        for where, node in _inside(ast.Raise)
+        if node.exc is not None
         and base_name(node.exc).endswith("Error")
         and base_name(node.exc) not in BROAD
         and not (isinstance(node.exc, ast.Call) and node.exc.args)
@@ -108,14 +103,15 @@ def _parses(where: str) -> bool:
     return where.startswith("pyhudi/config/")
 
 
-def _inside(module: Module, kind: type[ast.AST]) -> list[tuple[str, ast.AST]]:
-    """Nodes of a kind with the innermost definition that holds each."""
-    owners: dict[int, str] = {}
-    for name, definition in module.definitions():
-        owners.update((id(node), name) for node in ast.walk(definition))
-    return [
-        (owners.get(id(node), ""), node) for node in ast.walk(module.tree) if isinstance(node, kind)
-    ]
+def _inside(kind: type[Node]) -> Iterator[tuple[str, Node]]:
+    """Nodes of a kind with the place of the innermost definition that holds each."""
+    for module in shipped():
+        owners: dict[int, str] = {}
+        for name, definition in module.definitions():
+            owners.update((id(node), name) for node in ast.walk(definition))
+        for node in ast.walk(module.tree):
+            if isinstance(node, kind):
+                yield f"{module.where}:{owners.get(id(node), '')}", node
 
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:

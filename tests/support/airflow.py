@@ -32,6 +32,7 @@ def task_context(task: Any, *, try_number: int = 1, cleared: int = 0) -> dict[st
         max_tries=cleared + (task.retries or 0),
         id="01a1fe2d-cbc0-7369-a7c7-a7ff84304d31",
         xcom_pull=lambda **_: {"instant": "20260102030405678"},
+        get_first_reschedule_date=lambda _: None,
     )
     return {
         "ti": ti,

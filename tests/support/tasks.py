@@ -22,6 +22,7 @@ from tests.support.memory import MemoryStorage
 
 EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
 COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
+PARTIAL = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
 DATA = pa.schema({"id": pa.string(), "ts": pa.int64(), "value": pa.string()})
 
 

@@ -31,19 +31,15 @@ def test_a_plan_names_files_without_folders() -> None:
 
 
 def test_a_plan_of_our_own_reads_back_the_same() -> None:
-    plan = CompactionPlan(
-        operations=(
-            CompactionOperation(
-                partition="",
-                file_id="f-0",
-                base_instant="1",
-                base_file=None,
-                log_files=(".f-0_1.log.1_0-1-1",),
-                metrics={"TOTAL_LOG_FILES": 1.0},
-            ),
-        ),
-        extra_metadata={"a": "b"},
+    operation = CompactionOperation(
+        partition="",
+        file_id="f-0",
+        base_instant="1",
+        base_file=None,
+        log_files=(".f-0_1.log.1_0-1-1",),
+        metrics={"TOTAL_LOG_FILES": 1.0},
     )
+    plan = CompactionPlan(operations=(operation,), extra_metadata={"a": "b"})
     assert CompactionPlan.from_bytes(plan.to_bytes()) == plan
 
 

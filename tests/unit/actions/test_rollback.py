@@ -29,13 +29,11 @@ def test_a_plan_of_hudi_is_read_and_written_with_the_same_record() -> None:
 
 def test_what_hudi_says_of_its_rollback_is_written_with_the_same_record() -> None:
     (record,) = read_container(body(".rollback"))
+    instants = [(each["commitTime"], each["action"]) for each in record["instantsRollback"]]
     metadata = RollbackMetadata(
         start_time=record["startRollbackTime"],
         time_taken_ms=record["timeTakenInMillis"],
-        instants=tuple(
-            InstantInfo(time=instant["commitTime"], action=instant["action"])
-            for instant in record["instantsRollback"]
-        ),
+        instants=tuple(InstantInfo(time=time, action=action) for time, action in instants),
         partitions={
             partition: RollbackPartition(deleted=tuple(done["successDeleteFiles"]))
             for partition, done in record["partitionMetadata"].items()

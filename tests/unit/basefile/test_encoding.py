@@ -26,19 +26,14 @@ def test_nested_columns_are_named_by_their_leaves():
             ("m", pa.map_(pa.string(), pa.int32())),
         ]
     )
-    assert dictionary_columns(schema, []) == [
-        "l.list.element.a",
-        "l.list.element.b",
-        "m.key_value.key",
-        "m.key_value.value",
-    ]
+    leaves = ["l.list.element.a", "l.list.element.b", "m.key_value.key", "m.key_value.value"]
+    assert dictionary_columns(schema, []) == leaves
 
 
 def test_text_that_comes_encoded_is_stored_from_its_dictionary():
     schema = pa.schema([("_hoodie_file_name", pa.string()), ("a", pa.string()), ("b", pa.string())])
-    first = pa.table(
-        {"_hoodie_file_name": ["f"], "a": pa.array(["x"]).dictionary_encode(), "b": ["y"]}
-    )
+    encoded = pa.array(["x"]).dictionary_encode()
+    first = pa.table({"_hoodie_file_name": ["f"], "a": encoded, "b": ["y"]})
     assert stored_schema(schema, [first]).types == [_TEXT, _TEXT, pa.string()]
 
 
@@ -60,13 +55,8 @@ def test_texts_repeat_that_all_row_groups_hold_with_a_dictionary():
         "later": ["red"] * (count // 2) + [f"a long text {n}" for n in range(count // 2)],
     }
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        pa.table(texts),
-        sink,
-        row_group_size=count // 2,
-        use_dictionary=["few", "later"],
-        dictionary_pagesize_limit=1000,
-    )
+    sizes = {"row_group_size": count // 2, "dictionary_pagesize_limit": 1000}
+    pq.write_table(pa.table(texts), sink, use_dictionary=["few", "later"], **sizes)
     footer = pq.read_metadata(pa.BufferReader(sink.getvalue()))
     assert repeating_texts(footer, [0, 1], texts) == {"few"}
     assert repeating_texts(footer, [0], texts) == {"few", "later"}

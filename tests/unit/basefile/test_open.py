@@ -6,7 +6,7 @@ from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.basefile.writer import BaseFileWriter, FileEncoding, format_of
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.errors import CorruptTableError, UnsupportedError
+from pyhudi.errors import CorruptTableError
 from pyhudi.schema.arrow import arrow_to_avro
 
 SCHEMA = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC"))])
@@ -33,8 +33,3 @@ def test_a_file_is_written_as_its_encoding_and_read_as_its_name_says(
     other = BaseFileFormat.ORC if kind is BaseFileFormat.PARQUET else BaseFileFormat.PARQUET
     with pytest.raises(CorruptTableError, match=f"p/f.* is no {other.title} file"):
         open_base_file(source, name=f"p/f{other.extension}")
-
-
-def test_a_file_of_another_kind_is_not_opened() -> None:
-    with pytest.raises(UnsupportedError, match=r"p/f\.hfile is neither"):
-        open_base_file(pa.BufferReader(b""), name="p/f.hfile")

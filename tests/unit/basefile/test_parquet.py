@@ -6,21 +6,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi.basefile.bloom import BloomParameters
 from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions
 from pyhudi.errors import CorruptTableError
 from pyhudi.schema.metafields import FILE_NAME, META_FIELDS, RECORD_KEY
-from tests.support.base_files import DATA, SMALL_BLOOM, rows_from, written
+from tests.support.base_files import DATA, rows_from, written
 from tests.support.golden import golden_names, golden_table
 
 
 def _written(
-    tables: Sequence[pa.Table | pa.RecordBatch],
-    schema: pa.Schema = DATA,
-    bloom: BloomParameters | None = SMALL_BLOOM,
-    **options: object,
+    tables: Sequence[pa.Table | pa.RecordBatch], schema: pa.Schema = DATA, **options: object
 ) -> pa.Buffer:
-    return written(tables, ParquetWriteOptions(**options), schema, bloom)
+    return written(tables, ParquetWriteOptions(**options), schema)
 
 
 def test_rows_come_back_in_order_whatever_the_row_groups():
@@ -33,10 +29,8 @@ def test_rows_come_back_in_order_whatever_the_row_groups():
 
 
 def test_row_group_ends_at_its_bytes_too():
-    assert (
-        ParquetReader(_written([rows_from(0, 10), rows_from(10, 20)], row_group_bytes=1)).row_groups
-        == 2
-    )
+    content = _written([rows_from(0, 10), rows_from(10, 20)], row_group_bytes=1)
+    assert ParquetReader(content).row_groups == 2
 
 
 def test_each_row_group_keeps_its_dictionary():
@@ -48,13 +42,6 @@ def test_each_row_group_keeps_its_dictionary():
     assert column.encodings.count("PLAIN") == 1
     found = pa.concat_tables(ParquetReader(content).iter_tables([FILE_NAME]))
     assert found.column(0).to_pylist() == ["f.parquet"] * 10 + ["g.parquet"] * 10
-
-
-def test_file_without_meta_fields_has_the_avro_schema_alone():
-    reader = ParquetReader(_written([rows_from(0, 3)], bloom=None))
-    assert reader.footer.bloom_text is None
-    assert reader.footer.min_key is None
-    assert reader.footer.avro_schema is not None
 
 
 def test_no_arrow_schema_is_left_in_the_footer():
@@ -126,16 +113,11 @@ def test_files_of_hudi_are_read_in_small_batches(name):
         with pa.OSFile(str(path)) as source:
             reader = ParquetReader(source)
             for keep in (False, True):
-                tables = list(reader.iter_tables(batch_rows=3, keep_dictionaries=keep))
-                assert [
-                    row for table in tables for row in table.to_pylist()
-                ] == expected.to_pylist()
-            keys = [
-                key
-                for rows in reader.iter_tables([RECORD_KEY])
-                for key in rows[RECORD_KEY].to_pylist()
-            ]
-            assert keys == expected.column(RECORD_KEY).to_pylist()
+                tables = reader.iter_tables(batch_rows=3, keep_dictionaries=keep)
+                found = [row for table in tables for row in table.to_pylist()]
+                assert found == expected.to_pylist()
+            keys = pa.concat_tables(reader.iter_tables([RECORD_KEY]))
+            assert keys.to_pylist() == expected.select([RECORD_KEY]).to_pylist()
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all, this"])

@@ -5,7 +5,7 @@ from enum import Enum
 import pytest
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, canonical_key, declared
+from pyhudi.config.option import Option, canonical_key
 from pyhudi.errors import OptionError
 
 
@@ -61,12 +61,6 @@ def test_texts_that_mean_something(parse, text, value) -> None:
 def test_texts_that_mean_nothing_say_what_would(parse, text, allowed) -> None:
     with pytest.raises(ValueError, match=allowed):
         parse(text)
-
-
-def test_an_alias_stands_for_one_key_alone() -> None:
-    aliases = [alias for known in declared().values() for alias in known.aliases]
-    assert len(aliases) == len(set(aliases))
-    assert not set(aliases) & set(declared())
 
 
 def test_an_old_spelling_has_the_key_it_means() -> None:

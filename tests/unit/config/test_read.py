@@ -36,16 +36,10 @@ def test_a_text_that_is_no_instant_is_an_error_with_examples(text: str) -> None:
 
 def test_a_query_from_options() -> None:
     assert ReadConfig.from_options({}) == ReadConfig()
-    query = ReadConfig.from_options(
-        {
-            f"{Q}type": "incremental",
-            f"{R}begin.instanttime": "earliest",
-            f"{R}end.instanttime": "2026-01-02",
-        }
-    )
-    assert query == ReadConfig(
-        query_type=QueryType.INCREMENTAL, begin="000", end="20260102000000000"
-    )
+    times = {f"{R}begin.instanttime": "earliest", f"{R}end.instanttime": "2026-01-02"}
+    query = ReadConfig.from_options({f"{Q}type": "incremental", **times})
+    wanted = {"begin": "000", "end": "20260102000000000"}
+    assert query == ReadConfig(query_type=QueryType.INCREMENTAL, **wanted)
 
 
 def test_change_data_is_a_format_of_the_incremental_query() -> None:

@@ -1,10 +1,12 @@
 """Partitions and files by listing folders."""
 
+import pytest
+
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.storage.schemes import open_storage
 from tests.support.golden import golden_table
 
-FILE = "a-0_0-1-2_1.parquet"
+FILE, LOG = "a-0_0-1-2_1.parquet", ".a-0_1.log.1_0-1-2"
 
 
 def table(tmp_path, *paths: str) -> StorageListing:
@@ -28,31 +30,27 @@ def test_a_partition_is_a_folder_with_the_metadata_file(tmp_path) -> None:
 
 
 def test_a_table_without_partitions_is_one_itself(tmp_path) -> None:
-    listing = table(tmp_path, ".hoodie_partition_metadata", FILE, f"sub/{FILE}")
+    listing = table(tmp_path, ".hoodie_partition_metadata", FILE, LOG, f"sub/{FILE}")
     assert listing.partitions() == ("",)
-    assert [file.path for file in listing.files().base_files] == [FILE]
+    found = listing.files()
+    assert [file.path for file in found.base_files] == [FILE]
+    assert [(log.path, log.partition) for log in found.log_files] == [(LOG, "")]
 
 
-def test_only_base_files_are_files_of_a_partition(tmp_path) -> None:
+@pytest.mark.parametrize("name", [FILE, FILE.replace("parquet", "orc")])
+def test_only_base_files_are_files_of_a_partition(tmp_path, name: str) -> None:
     listing = table(
         tmp_path,
         "p/.hoodie_partition_metadata",
-        f"p/{FILE}",
-        f"p/.{FILE}.crc",
+        f"p/{name}",
+        f"p/.{name}.crc",
         "p/.a-0_1.log.1_0-1-2",
         "p/notes.parquet",
         f"p/{FILE.replace('parquet', 'hfile')}",
     )
     (file,) = listing.files(["p"]).base_files
-    assert (file.path, file.partition, file.size_bytes) == (f"p/{FILE}", "p", 5)
+    assert (file.path, file.partition, file.size_bytes) == (f"p/{name}", "p", 5)
     assert listing.files().base_files == (file,)
-
-
-def test_orc_files_are_base_files(tmp_path) -> None:
-    name = FILE.replace("parquet", "orc")
-    listing = table(tmp_path, "p/.hoodie_partition_metadata", f"p/{name}", f"p/.{name}.crc")
-    (file,) = listing.files(["p"]).base_files
-    assert file.path == f"p/{name}"
 
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:
@@ -85,9 +83,3 @@ def test_log_files_are_found_beside_base_files_in_one_listing(tmp_path) -> None:
         ("q/.b-0_1.log.1_0-1-2", "q", "b-0", 5),
     ]
     assert (listing.files(["q"]).base_files, len(listing.files(["q"]).log_files)) == ((), 1)
-
-
-def test_log_files_of_a_table_without_partitions_lie_in_its_folder(tmp_path) -> None:
-    listing = table(tmp_path, ".hoodie_partition_metadata", ".a-0_1.log.1_0-1-2")
-    (log,) = listing.files().log_files
-    assert (log.path, log.partition) == (".a-0_1.log.1_0-1-2", "")

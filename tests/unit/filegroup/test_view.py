@@ -136,11 +136,8 @@ def targets(files, logs, timeline, compacting) -> dict[GroupId, AppendTarget]:
 
 
 def test_writes_append_after_every_log_file_of_the_newest_slice() -> None:
-    files, logs = (
-        [file("a", "1"), file("a", "3"), file("b", "1")],
-        [log("a", "1", 7), log("b", "1")],
-    )
-    found = targets(files, logs, commits("1", "3"), {})
+    files = [file("a", "1"), file("a", "3"), file("b", "1")]
+    found = targets(files, [log("a", "1", 7), log("b", "1")], commits("1", "3"), {})
     a, b = found["p", "a"], found["p", "b"]
     assert (a.base_instant, a.next_version, a.base_file) == ("3", 1, "a_0-1-2_3.parquet")
     assert (b.base_instant, b.next_version) == ("1", 2)

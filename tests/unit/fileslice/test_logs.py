@@ -20,7 +20,12 @@ def reading_of(wanted: str) -> SliceReading:
     return SliceReading(rule=MergeRule(mode=MergeMode.COMMIT_TIME), timeline=committed(*wanted))
 
 
-def read(files: Mapping[str, bytes], wanted: str = "123456789", schema: pa.Schema = TABLE) -> dict:
+def read(
+    files: Mapping[str, bytes],
+    wanted: str = "123456789",
+    schema: pa.Schema = TABLE,
+    counts: LogCounts | None = None,
+) -> dict:
     """The ordering value by key, ``None`` where it is deleted."""
     opened: list[str] = []
 
@@ -30,7 +35,7 @@ def read(files: Mapping[str, bytes], wanted: str = "123456789", schema: pa.Schem
         yield pa.BufferReader(files[name])
         opened.remove(name)
 
-    found = read_log_records(list(files), open_file, schema, reading_of(wanted))
+    found = read_log_records(list(files), open_file, schema, reading_of(wanted), counts)
     assert not opened
     assert found.rows.schema == schema
     values = found.rows.column("ts").to_pylist()
@@ -59,17 +64,15 @@ def test_a_rollback_in_a_later_file_counts() -> None:
 
 
 def test_the_writes_whose_blocks_count_are_noted_in_reading_order() -> None:
-    content = (
-        avro_block("2", rows(("a", 1, None))) + delete_block("1", "b") + delete_block("2", "c")
-    )
-    files = {"first": content, "second": delete_block("3", "a") + rollback_block("4", "3")}
+    content = [
+        avro_block("2", rows(("a", 1, None))),
+        delete_block("1", "b"),
+        delete_block("2", "c"),
+    ]
+    undone = delete_block("3", "a") + rollback_block("4", "3")
+    files = {"first": b"".join(content), "second": undone}
     counts = LogCounts()
-
-    @contextmanager
-    def open_file(name: str) -> Iterator[pa.NativeFile]:
-        yield pa.BufferReader(files[name])
-
-    read_log_records(list(files), open_file, TABLE, reading_of("1234"), counts)
+    read(files, "1234", counts=counts)
     assert counts.instants == ("2", "1")
 
 

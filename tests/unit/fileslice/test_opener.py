@@ -54,15 +54,9 @@ def test_shares_are_of_the_row_groups_that_can_meet_the_condition() -> None:
     above_2 = RowCondition(expression=pc.field("n") > 2, columns=("n",), schema=ROWS.schema)
     assert [row["id"] for row in read(storage, file, condition=above_2)] == ["c", "d"]
     with open_base(storage, file) as base:
-        shares = [
-            [
-                row["id"]
-                for rows in base.rows(ROWS.schema, share=slice(n, None, 2))
-                for row in rows.to_pylist()
-            ]
-            for n in range(2)
-        ]
-        assert shares == [["a", "b"], ["c", "d"]]
+        shares = [base.rows(ROWS.schema, share=slice(n, None, 2)) for n in range(2)]
+        found = [pa.concat_tables(share).column("id").to_pylist() for share in shares]
+        assert found == [["a", "b"], ["c", "d"]]
         assert not list(base.rows(ROWS.schema, condition=above_2, share=slice(1, None, 2)))
 
 
@@ -88,7 +82,7 @@ def test_a_file_that_is_gone_or_damaged_is_named_with_its_table() -> None:
 
 def test_a_file_of_a_format_that_is_not_read_is_refused() -> None:
     other = replace(file_at(), path="p/f-0_0-0-0_20260102030405678.hfile")
-    with pytest.raises(UnsupportedError, match="neither a Parquet nor an ORC file"):
+    with pytest.raises(UnsupportedError, match=r"p/f-0.*\.hfile is neither a Parquet nor an ORC"):
         read(MemoryStorage({other.path: b""}), other)
 
 

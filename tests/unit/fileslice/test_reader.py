@@ -95,11 +95,8 @@ def test_dictionaries_of_stored_texts_are_kept_where_they_are_asked_for(table: T
 def test_stored_rows_come_in_batches_of_the_size_asked_for(table: Table) -> None:
     (found,) = table.latest_slices()
     reading, schema = slice_reading(table, table.schema()), table.schema()
-    sizes = [
-        rows.num_rows
-        for rows in slice_rows(
-            table.storage, replace(found, log_files=()), reading, schema, batch_rows=3
-        )
-    ]
+    unlogged = replace(found, log_files=())
+    batches = slice_rows(table.storage, unlogged, reading, schema, batch_rows=3)
+    sizes = [rows.num_rows for rows in batches]
     assert max(sizes) <= 3
     assert sum(sizes) == 4

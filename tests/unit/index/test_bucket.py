@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pyhudi.filegroup.names import hash_bucket_of
 from pyhudi.index.bucket import BucketHash, hash_that_fits
 from tests.support.golden import golden_table
+from tests.unit.keys.test_java_hash import plain_hash
 
 # Key, columns that count, and the bucket of eight in Hudi 1.x and in 0.15.
 VECTORS = [
@@ -70,10 +71,7 @@ def _names_next(rest: str) -> bool:
 def plain_bucket(key: str, fields: tuple[str, ...], buckets: int) -> int:
     found = 1
     for value in plain_values(key, fields):
-        text = 0
-        for unit in memoryview((value or "").encode("utf-16-le")).cast("H"):
-            text = (31 * text + unit) % 2**32
-        found = (31 * found + text) % 2**32
+        found = (31 * found + plain_hash(value)) % 2**32
     return found % 2**31 % buckets
 
 

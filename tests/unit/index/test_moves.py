@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.basefile.parquet import BATCH_ROWS
-from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.index.moves import RelocationContext, relocate_stored
 from pyhudi.keys.generators import KeyGenerator
@@ -15,7 +14,7 @@ from pyhudi.schema.arrow import arrow_to_avro
 from pyhudi.schema.metafields import PARTITION_PATH, RECORD_KEY, with_meta, with_meta_avro
 from pyhudi.write.files.create import create_files
 from tests.support.memory import MemoryStorage
-from tests.support.tasks import job_on, task
+from tests.support.tasks import COMMIT_TIME, EVENT_TIME, PARTIAL, job_on, task
 
 DATA = pa.schema(
     {"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "a": pa.string(), "b": pa.string()}
@@ -26,9 +25,6 @@ GENERATOR = KeyGenerator(
     partition_fields=("part",),
     key_generator_class="org.apache.hudi.keygen.SimpleKeyGenerator",
 )
-EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
-PARTIAL = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
-COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
 
 Line = tuple[str, str, int, str | None, str | None]
 
@@ -51,20 +47,22 @@ def storage() -> MemoryStorage:
 
 @pytest.fixture
 def file(storage: MemoryStorage) -> BaseFile:
-    job = job_on(storage, "20260102030405678", schema=with_meta(DATA), avro_schema=AVRO)
     stored = [(f"k{n}", "old", 5, "stored", f"b{n}") for n in range(6)]
+    return file_with(storage, *stored)
+
+
+def file_with(storage: MemoryStorage, *stored: Line, **more: Any) -> BaseFile:
+    columns = {"schema": with_meta(DATA), "avro_schema": AVRO}
+    job = job_on(storage, "20260102030405678", **columns, **more)
     (stat,) = create_files(job, task(), partition="old", file_id="f-0", rows=rows(*stored))
     found = BaseFile.of("old", (stat.path or "").rpartition("/")[2], 1)
     assert found is not None
     return found
 
 
-def moving(storage: MemoryStorage, rule: MergeRule, **more: Any) -> RelocationContext:
-    schema = with_meta(DATA)
-    chosen = {"is_combining": True, **more}
-    return RelocationContext(
-        storage=storage, rule=rule, schema=schema, generator=GENERATOR, **chosen
-    )
+def moving(storage: MemoryStorage, rule: MergeRule) -> RelocationContext:
+    fixed = {"schema": with_meta(DATA), "generator": GENERATOR, "is_combining": True}
+    return RelocationContext(storage=storage, rule=rule, **fixed)
 
 
 def lines(table: pa.Table) -> list[Line]:
@@ -107,26 +105,21 @@ def test_a_merged_row_takes_what_it_lacks_along(storage, file) -> None:
     assert sorted(found.moved_keys.to_pylist()) == ["k0", "k1"]
 
 
-def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage, file) -> None:
+def test_of_a_key_that_is_stored_twice_the_first_row_counts(storage) -> None:
     """In one batch of stored rows, and in two."""
-    job, instant = moving(storage, PARTIAL), "20260102030405678"
-    columns = {"schema": job.schema, "avro_schema": AVRO}
     first, second = (("k0", "old", 5, "stored", text) for text in ("b0", "second"))
     others = [(f"m{n}", "old", 5, None, None) for n in range(BATCH_ROWS)]
-    for stored in (rows(first, second), rows(first, *others, second)):
-        made = job_on(storage, instant, **columns, combine_batch=False, max_file_size_bytes=1 << 30)
-        (stat,) = create_files(made, task(), partition="old", file_id="t-0", rows=stored)
-        twice = BaseFile.of("old", (stat.path or "").rpartition("/")[2], 1)
-        assert twice is not None
+    for stored in ((first, second), (first, *others, second)):
+        storage.files.clear()
+        twice = file_with(storage, *stored, combine_batch=False, max_file_size_bytes=1 << 30)
         batch = incoming(("k0", "new", 9, "x", None), ("k1", "new", 9, "x", None))
-        found = relocate_stored(job, twice, batch)
+        found = relocate_stored(moving(storage, PARTIAL), twice, batch)
         assert lines(found.inserts)[0] == ("k0", "new", 9, "x", "b0")
         assert found.moved_keys.to_pylist().count("k0") == 1
 
 
 def test_a_delete_goes_where_the_record_is(storage, file) -> None:
-    batch = incoming(("k0", "new", 9, "x", None)).append_column(
-        "_hoodie_is_deleted", pa.array([True])
-    )
+    batch = incoming(("k0", "new", 9, "x", None))
+    batch = batch.append_column("_hoodie_is_deleted", pa.array([True]))
     found = relocate_stored(moving(storage, EVENT_TIME), file, batch)
     assert (found.updates.num_rows, found.inserts.num_rows, len(found.moved_keys)) == (1, 0, 0)

@@ -34,6 +34,7 @@ def days(pattern: str, kind: str = "EPOCHMILLISECONDS") -> TimestampPath:
     return TimestampPath(config=TimestampConfig.from_options(options), this_year=2026)
 
 
+VALUE_AND_TIME = {"partition_kinds": (PartitionKind.SIMPLE, PartitionKind.TIMESTAMP)}
 MONTHS = days("yyyy-MM", "EPOCHMICROSECONDS")
 
 
@@ -46,9 +47,7 @@ def generator(kind: str, keys: str, partitions: str = "", **options: Any) -> Key
     )
 
 
-def keys_and_paths(
-    made_by: KeyGenerator, rows: pa.RecordBatch | pa.Table
-) -> tuple[pa.StringArray, pa.StringArray]:
+def keys_and_paths(made_by: KeyGenerator, rows: pa.RecordBatch | pa.Table) -> tuple[pa.Array, ...]:
     return made_by.record_keys(rows), made_by.partition_paths(rows)
 
 
@@ -65,12 +64,7 @@ GOLDEN = {
     "v6_cow_sql": generator(SIMPLE, "id", "part", hive_style=True),
     "v6_cow_timestamp_keygen": generator(TIMESTAMP, "id", "moment", timestamps=days("yyyy/MM/dd")),
     "v6_cow_custom_keygen_long": generator(
-        CUSTOM,
-        "id",
-        "grp,moment",
-        hive_style=True,
-        timestamps=days("yyyy-MM"),
-        partition_kinds=(PartitionKind.SIMPLE, PartitionKind.TIMESTAMP),
+        CUSTOM, "id", "grp,moment", hive_style=True, timestamps=days("yyyy-MM"), **VALUE_AND_TIME
     ),
     "v6_cow_types_row_writer": generator(SIMPLE, "id", "part", consistent_logical_timestamp=True),
 }
@@ -99,13 +93,9 @@ def test_paths_hudi_wrote_give_back_the_rows_partition_values(name: str) -> None
     for file in base_files(golden_table(name)):
         rows = pq.ParquetFile(file).read(use_threads=False)
         kinds = [rows.schema.field(field).type for field in made_by.path_fields]
-        values = partition_values(
-            rows[META[1]][0].as_py(),
-            made_by.path_fields,
-            kinds,
-            hive_style=made_by.hive_style,
-            url_encoded=made_by.url_encode,
-        )
+        written = {"hive_style": made_by.hive_style, "url_encoded": made_by.url_encode}
+        path = rows[META[1]][0].as_py()
+        values = partition_values(path, made_by.path_fields, kinds, **written)
         assert values is not None
         for field in made_by.path_fields:
             assert {value or None for value in rows[field].to_pylist()} == {values[field].as_py()}
@@ -157,15 +147,8 @@ LOGICAL_PATHS = [
 def test_every_type_reads_as_hudi_0_15_0_and_1_1_1_were_seen_to_write_it() -> None:
     made_by = generator(COMPLEX, "id,d,f,b,m,dt,t,s,y", "t,d,dt,m")
     assert made_by.record_keys(typed_rows()).to_pylist() == AVRO_KEYS
-    made_by = generator(
-        COMPLEX,
-        "id",
-        "t,d,dt,m",
-        hive_style=True,
-        url_encode=True,
-        consistent_logical_timestamp=True,
-        timezone="America/New_York",
-    )
+    as_text = {"consistent_logical_timestamp": True, "timezone": "America/New_York"}
+    made_by = generator(COMPLEX, "id", "t,d,dt,m", hive_style=True, url_encode=True, **as_text)
     assert made_by.partition_paths(typed_rows()).to_pylist() == LOGICAL_PATHS
 
 
@@ -218,11 +201,6 @@ def test_a_column_of_an_unsuitable_type_is_named() -> None:
         keys_and_paths(generator(NON_PARTITION, "who"), BATCH)
 
 
-def test_another_key_generator_is_refused_at_once() -> None:
-    with pytest.raises(UnsupportedError, match=r"com\.example\.Mine"):
-        generator("com.example.Mine", "id", "name")
-
-
 @pytest.mark.parametrize("kind", [CUSTOM, TIMESTAMP, "com.example.Mine", None])
 def test_paths_of_other_generators_do_not_tell_values(kind: str | None) -> None:
     assert not paths_hold_values(kind)
@@ -246,8 +224,7 @@ def test_a_time_goes_into_the_path_and_not_into_the_key() -> None:
 
 
 def test_a_custom_path_mixes_values_and_times() -> None:
-    kinds = (PartitionKind.SIMPLE, PartitionKind.TIMESTAMP)
-    made_by = generator(CUSTOM, "id", "name,at", timestamps=MONTHS, partition_kinds=kinds)
+    made_by = generator(CUSTOM, "id", "name,at", timestamps=MONTHS, **VALUE_AND_TIME)
     keys, paths = keys_and_paths(made_by, BATCH)
     assert keys.to_pylist() == ["1", "2"]
     assert paths.to_pylist() == ["n1/2020-01", "__HIVE_DEFAULT_PARTITION__/1970-01"]
@@ -257,11 +234,6 @@ def test_a_custom_generator_without_partition_fields_has_one_partition() -> None
     keys, paths = keys_and_paths(generator(CUSTOM, "id,name"), BATCH)
     assert keys.to_pylist() == ["id:1,name:n1", "id:2,name:__empty__"]
     assert paths.to_pylist() == ["", ""]
-
-
-def test_a_generator_that_goes_by_time_must_be_told_how() -> None:
-    with pytest.raises(OptionError, match="go by time"):
-        generator(TIMESTAMP, "id", "name")
 
 
 def test_global_deletes_name_their_only_field_and_have_no_partition() -> None:
@@ -281,10 +253,19 @@ def test_the_columns_of_a_key_are_named_once_and_by_their_top() -> None:
     assert generator(COMPLEX, "id,who.in.x,who.name", "name").key_columns == ("id", "who")
 
 
-@pytest.mark.parametrize(("keys", "partitions"), [("id,at", "name"), ("id", "name,at"), ("id", "")])
-def test_a_simple_generator_takes_one_field_each(keys: str, partitions: str) -> None:
-    with pytest.raises(OptionError, match="takes one record key field"):
-        generator(SIMPLE, keys, partitions)
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        (("com.example.Mine", "id", "name"), UnsupportedError, r"com\.example\.Mine"),
+        ((TIMESTAMP, "id", "name"), OptionError, "go by time"),
+        ((SIMPLE, "id,at", "name"), OptionError, "takes one record key field"),
+        ((SIMPLE, "id", "name,at"), OptionError, "takes one record key field"),
+        ((SIMPLE, "id", ""), OptionError, "takes one record key field"),
+    ],
+)
+def test_fields_that_a_generator_does_not_take_are_refused_at_once(fields, error, message) -> None:
+    with pytest.raises(error, match=message):
+        generator(*fields)
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,12 @@ def wanted(keys: list[str], asked: list[str | None]) -> dict[int, int]:
     return {row: places[key] for row, key in enumerate(asked) if key in places}
 
 
-@pytest.fixture(params=["few", "many"])
+@pytest.fixture(params=["few", "many"], autouse=True)
 def _threshold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are looked up by Arrow, or by their hashes."""
     monkeypatch.setattr(key_places, "MANY_KEYS", 1 << 30 if request.param == "few" else 0)
 
 
-@pytest.mark.usefixtures("_threshold")
 @pytest.mark.parametrize("seed", range(10))
 def test_keys_are_found_where_they_stand(seed: int) -> None:
     chance = random.Random(seed)
@@ -40,21 +39,16 @@ def test_keys_are_found_where_they_stand(seed: int) -> None:
     assert found(keys, asked) == wanted(keys, asked)
 
 
-@pytest.mark.usefixtures("_threshold")
 def test_keys_of_one_hash_are_told_apart() -> None:
     # In Java "Aa" and "BB" have one hash, and so has whatever is made of as many of them.
     alike = ["".join(pair) for pair in itertools.product(["Aa", "BB"], repeat=4)]
     keys, asked = ["x", *alike[:12], "y"], [*alike, "BB", "y", None, "BB"]
     assert found(keys, asked) == wanted(keys, asked)
-
-
-@pytest.mark.usefixtures("_threshold")
-def test_many_keys_of_one_hash_are_found_too() -> None:
+    # And many of them.
     alike = ["".join(pair) for pair in itertools.product(["Aa", "BB"], repeat=6)]
     assert found(alike, alike[::-1]) == wanted(alike, alike[::-1])
 
 
-@pytest.mark.usefixtures("_threshold")
 def test_nothing_is_found_among_no_keys_and_by_none() -> None:
     assert found(["a"], []) == {}
     assert found([], ["a", "b"]) == {}

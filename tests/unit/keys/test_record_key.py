@@ -10,10 +10,8 @@ def texts(*values: str | None) -> pa.StringArray:
 
 
 def test_a_single_field_is_its_value() -> None:
-    assert record_keys([("id", texts("1", "a:b,c"))], KeyEncoding.VALUE).to_pylist() == [
-        "1",
-        "a:b,c",
-    ]
+    keys = record_keys([("id", texts("1", "a:b,c"))], KeyEncoding.VALUE)
+    assert keys.to_pylist() == ["1", "a:b,c"]
 
 
 def test_several_fields_are_named_and_not_escaped() -> None:

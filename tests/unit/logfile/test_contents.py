@@ -23,15 +23,11 @@ def only(data: bytes) -> tuple[Block, pa.NativeFile]:
     return block, source
 
 
-def parquet(content: bytes | None = None) -> bytes:
+def test_rows_of_parquet_blocks_are_read() -> None:
     sink = io.BytesIO()
     pq.write_table(ROWS, sink)
     header = {HeaderKey.INSTANT_TIME: "1"}
-    return encode_block(BlockKind.PARQUET, header, sink.getvalue() if content is None else content)
-
-
-def test_rows_of_parquet_blocks_are_read() -> None:
-    block, source = only(parquet())
+    block, source = only(encode_block(BlockKind.PARQUET, header, sink.getvalue()))
     assert pa.concat_tables(iter_rows(block, source)) == ROWS
     assert pa.concat_tables(iter_rows(block, source, ["ts", "no"])) == ROWS.select(["ts"])
 
@@ -43,22 +39,19 @@ def test_rows_of_avro_and_hfile_blocks_are_read(encode: Callable[..., bytes]) ->
     assert found.to_pylist() == [{"ts": 1}, {"ts": 2}]
 
 
-def test_other_formats_are_refused_by_file_and_block() -> None:
-    block, source = only(encode_block(BlockKind.CDC, {HeaderKey.INSTANT_TIME: "1"}, b"x"))
-    with pytest.raises(UnsupportedError, match=r"CDC block at byte 0 of a\.log"):
-        list(iter_rows(block, source))
-
-
-@pytest.mark.parametrize("kind", [BlockKind.AVRO, BlockKind.HFILE])
-def test_a_block_without_a_schema_is_told(kind: BlockKind) -> None:
-    block, source = only(encode_block(kind, {HeaderKey.INSTANT_TIME: "1"}, b"x"))
-    with pytest.raises(CorruptTableError, match="no schema"):
-        list(iter_rows(block, source))
-
-
-def test_parquet_that_is_none_is_told() -> None:
-    block, source = only(parquet(b"PAR1 nonsense PAR1"))
-    with pytest.raises(CorruptTableError, match="no whole Parquet file"):
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        (BlockKind.CDC, UnsupportedError, r"CDC block at byte 0 of a\.log"),
+        (BlockKind.AVRO, CorruptTableError, "no schema"),
+        (BlockKind.HFILE, CorruptTableError, "no schema"),
+        (BlockKind.PARQUET, CorruptTableError, "no whole Parquet file"),
+    ],
+)
+def test_contents_that_cannot_be_read_are_told(kind: BlockKind, error: type, message: str) -> None:
+    content = b"PAR1 nonsense PAR1"
+    block, source = only(encode_block(kind, {HeaderKey.INSTANT_TIME: "1"}, content))
+    with pytest.raises(error, match=message):
         list(iter_rows(block, source))
 
 

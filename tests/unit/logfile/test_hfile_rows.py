@@ -51,12 +51,8 @@ def test_a_block_without_records_has_no_tables() -> None:
 
 def test_records_with_lists_and_maps_are_read() -> None:
     schema = schema_of(("id", "string"), ("l", {"type": "array", "items": "long"}))
-    entries = avro_entries([{"id": "a", "l": [1, 2]}, {"id": "b", "l": []}], schema, "id")
-    text = json.dumps(schema)
-    assert read(hfile([entries], text), text).to_pylist() == [
-        {"id": "a", "l": [1, 2]},
-        {"id": "b", "l": []},
-    ]
+    records, text = [{"id": "a", "l": [1, 2]}, {"id": "b", "l": []}], json.dumps(schema)
+    assert read(hfile([avro_entries(records, schema, "id")], text), text).to_pylist() == records
 
 
 @pytest.mark.parametrize("kind", ["string", ["null", "string"]])
@@ -82,12 +78,11 @@ def test_a_column_named_key_that_says_something_is_left_as_it_is() -> None:
     assert read(hfile([avro_entries(numbers, numbered, "id")], text), text).to_pylist() == numbers
 
 
-def test_the_header_is_enough_of_a_schema() -> None:
-    assert read(hfile([ENTRIES])).num_rows == 2
-
-
-def test_documentation_makes_no_other_schema() -> None:
-    assert read(hfile([ENTRIES], json.dumps({**SCHEMA, "doc": "rows"}))).num_rows == 2
+def test_neither_a_schema_in_the_hfile_nor_its_documentation_nor_checksums_are_needed() -> None:
+    documented = json.dumps({**SCHEMA, "doc": "rows"})
+    unchecked = hfile([ENTRIES], TEXT, checksum=NO_CHECKSUM)
+    for content in (hfile([ENTRIES]), hfile([ENTRIES], documented), unchecked):
+        assert read(content).num_rows == 2
 
 
 @pytest.mark.parametrize(
@@ -124,7 +119,3 @@ def test_blocks_of_hudi_have_the_keys_of_their_records() -> None:
         assert keys.column("id").equals(keys.column("_hoodie_record_key"))
         found += keys.num_rows
     assert found > 20
-
-
-def test_a_block_without_checksums_is_read() -> None:
-    assert read(hfile([ENTRIES], TEXT, checksum=NO_CHECKSUM)).num_rows == 2

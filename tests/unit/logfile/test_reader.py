@@ -79,10 +79,9 @@ def test_a_file_cut_anywhere_has_the_blocks_before_the_cut(length: int) -> None:
 
 
 def test_whatever_byte_of_a_frame_is_flipped_its_neighbours_are_found() -> None:
-    before, after = 0, len(FIRST + SECOND)
     content = avro_content(rows(("c", 3, "z")))
     damaged = encode_block(BlockKind.AVRO, {HeaderKey.INSTANT_TIME: "2"}, content)
-    after = len(FIRST) + len(damaged)
+    before, after = 0, len(FIRST) + len(damaged)
     for at in range(len(damaged)):
         for bit in range(8):
             flipped = bytearray(damaged)

@@ -1,5 +1,7 @@
 """Which blocks count, by their headers alone."""
 
+from typing import Any
+
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError
@@ -8,12 +10,15 @@ from pyhudi.logfile.reader import Block
 from pyhudi.logfile.scan import blocks_that_count
 
 
+def block(kind: BlockKind, **parts: Any) -> Block:
+    return Block(kind=kind, **{"file": "f", "offset": 0, "size_bytes": 9, "version": 1, **parts})
+
+
 def data(instant: str, compacted: str = "", kind: BlockKind = BlockKind.AVRO, **other) -> Block:
     header = {HeaderKey.INSTANT_TIME: instant}
     if compacted:
         header[HeaderKey.COMPACTED_BLOCK_TIMES] = compacted
-    parts = {"file": "f", "offset": 0, "size_bytes": 9, "version": 1, **other}
-    return Block(kind=kind, header=header, **parts)
+    return block(kind, header=header, **other)
 
 
 def rollback(target: str, command: str = "0") -> Block:
@@ -22,11 +27,7 @@ def rollback(target: str, command: str = "0") -> Block:
         HeaderKey.TARGET_INSTANT_TIME: target,
         HeaderKey.COMMAND_BLOCK_TYPE: command,
     }
-    return Block(file="f", offset=0, size_bytes=9, version=1, kind=BlockKind.COMMAND, header=header)
-
-
-def torn() -> Block:
-    return Block(file="f", offset=0, size_bytes=9, kind=BlockKind.CORRUPT, is_torn=True)
+    return block(BlockKind.COMMAND, header=header)
 
 
 def instants(*blocks: Block, wanted: str = "123456789") -> str:
@@ -35,6 +36,8 @@ def instants(*blocks: Block, wanted: str = "123456789") -> str:
 
 
 PAIR = (data("1"), data("2"))
+TORN = Block(file="f", offset=0, size_bytes=9, kind=BlockKind.CORRUPT, is_torn=True)
+PARTIAL = {HeaderKey.INSTANT_TIME: "1", HeaderKey.IS_PARTIAL: "true"}
 JOINED = (*PAIR, data("4", "1,2"))
 
 
@@ -46,7 +49,7 @@ JOINED = (*PAIR, data("4", "1,2"))
         pytest.param([*PAIR, data("2"), rollback("2"), data("3")], "13", id="rolled_back"),
         pytest.param([data("1"), rollback("2"), rollback("2")], "1", id="none_is_rolled_back"),
         pytest.param([*PAIR, rollback("1"), data("1")], "21", id="rolled_back_and_made_again"),
-        pytest.param([data("1"), torn(), data("2")], "12", id="torn_ones_stepped_over"),
+        pytest.param([data("1"), TORN, data("2")], "12", id="torn_ones_stepped_over"),
         pytest.param([*PAIR, data("3"), JOINED[2]], "43", id="compacted_where_the_last_part_stood"),
         pytest.param([*JOINED, data("5")], "45", id="compacted_before_what_comes_later"),
         pytest.param([*JOINED, data("5"), data("6", "4, 5")], "6", id="compacted_more_than_once"),
@@ -84,16 +87,11 @@ def test_blocks_of_writes_that_are_not_wanted_are_left_out() -> None:
         pytest.param(data(""), CorruptTableError, "of which write", id="no_instant"),
         pytest.param(rollback("1", "7"), UnsupportedError, "command '7'", id="command"),
         pytest.param(rollback(""), UnsupportedError, "COMMAND block", id="no_target"),
+        pytest.param(
+            block(BlockKind.AVRO, header=PARTIAL), UnsupportedError, "parts of rows", id="partial"
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(block: Block, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         blocks_that_count([block], lambda _: True)
-
-
-def test_blocks_with_parts_of_rows_are_refused() -> None:
-    block = data("1")
-    header = {**block.header, HeaderKey.IS_PARTIAL: "true"}
-    partial = Block(file="f", offset=0, size_bytes=9, kind=block.kind, version=1, header=header)
-    with pytest.raises(UnsupportedError, match="parts of rows"):
-        blocks_that_count([partial], lambda _: True)

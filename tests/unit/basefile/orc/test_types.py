@@ -58,19 +58,16 @@ def test_what_a_file_states_of_its_timestamps_holds() -> None:
     assert logical_type(pa.int64(), pa.int64()) == pa.int64()
     found = pa.struct([("x", nanos), ("y", pa.list_(pa.int64()))])
     stated = pa.struct([("y", pa.list_(LOCAL)), ("x", pa.timestamp("ms", "UTC"))])
-    assert logical_type(found, stated) == pa.struct(
-        [("x", pa.timestamp("ms", "UTC")), ("y", pa.list_(LOCAL))]
-    )
+    meant = pa.struct([("x", pa.timestamp("ms", "UTC")), ("y", pa.list_(LOCAL))])
+    assert logical_type(found, stated) == meant
 
 
 def test_instants_are_taken_from_the_writers_clock() -> None:
     wall_clock = pa.array([NOON.replace(tzinfo=None)], pa.timestamp("ns"))
     (at,) = from_stored(wall_clock, INSTANT, "Europe/Berlin").to_pylist()
     assert at == NOON - dt.timedelta(hours=2)
-    assert (
-        from_stored(wall_clock, LOCAL, "Europe/Berlin").to_pylist()
-        == wall_clock.cast(LOCAL).to_pylist()
-    )
+    local = wall_clock.cast(LOCAL).to_pylist()
+    assert from_stored(wall_clock, LOCAL, "Europe/Berlin").to_pylist() == local
     assert has_wall_clocks(pa.list_(pa.timestamp("ns")))
     assert not has_wall_clocks(pa.timestamp("ns", "UTC"))
 

@@ -43,11 +43,6 @@ def test_partitions_by_pattern_need_a_pattern() -> None:
         CompactionConfig.from_options({**asked, key: "("})
 
 
-def test_its_options_are_known() -> None:
-    options = {"hoodie.compact.inline": "true", "hoodie.compaction.target.io": "10"}
-    assert check_known(options) == ()
-
-
 def test_a_log_compaction_has_a_threshold_of_blocks() -> None:
     found = CompactionConfig.from_options({})
     assert (found.is_log_inline, found.log_blocks) == (False, 5)

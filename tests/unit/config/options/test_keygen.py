@@ -55,12 +55,8 @@ def test_numbers_have_a_unit(type_: str, unit: TimeUnit) -> None:
 
 
 def test_the_unit_of_scalars_is_an_option() -> None:
-    options = {
-        **MILLIS,
-        f"{TIME}timestamp.type": "SCALAR",
-        f"{TIME}timestamp.scalar.time.unit": "days",
-    }
-    assert TimestampConfig.from_options(options).unit is TimeUnit.DAYS
+    scalar = {f"{TIME}timestamp.type": "SCALAR", f"{TIME}timestamp.scalar.time.unit": "days"}
+    assert TimestampConfig.from_options({**MILLIS, **scalar}).unit is TimeUnit.DAYS
 
 
 def test_one_zone_goes_before_those_of_input_and_output() -> None:
@@ -101,10 +97,8 @@ def test_what_is_missing_or_wrong_is_named(options: dict[str, str], missing: str
 
 def test_options_are_recorded_under_their_newer_names_and_the_type_as_hudi_reads_it() -> None:
     asked = {f"{OLD}timestamp.type": "scalar", f"{TIME}timezone": "UTC", "hoodie.table.name": "t"}
-    assert stated_timestamp_options(asked) == {
-        f"{TIME}timestamp.type": "SCALAR",
-        f"{TIME}timezone": "UTC",
-    }
+    stated = {f"{TIME}timestamp.type": "SCALAR", f"{TIME}timezone": "UTC"}
+    assert stated_timestamp_options(asked) == stated
 
 
 def test_a_request_completes_what_the_table_records_and_may_not_differ() -> None:
@@ -116,20 +110,13 @@ def test_a_request_completes_what_the_table_records_and_may_not_differ() -> None
 
 def test_a_table_keeps_its_timestamp_options() -> None:
     config = load_config(open_storage(str(golden_table("v6_cow_timestamp_keygen"))))
-    assert config.timestamp_options == {
-        f"{TIME}output.dateformat": "yyyy/MM/dd",
-        f"{TIME}timezone": "UTC",
-    }
-    assert TableConfig.from_properties(config.to_properties()).timestamp_options == (
-        config.timestamp_options
-    )
+    kept = {f"{TIME}output.dateformat": "yyyy/MM/dd", f"{TIME}timezone": "UTC"}
+    assert config.timestamp_options == kept
+    assert TableConfig.from_properties(config.to_properties()).timestamp_options == kept
 
 
 def test_a_table_of_hudi_1_1_names_its_generator_by_type() -> None:
-    properties = {
-        "hoodie.table.name": "t",
-        "hoodie.table.version": "6",
-        "hoodie.table.keygenerator.type": "TIMESTAMP_AVRO",
-    }
+    properties = {"hoodie.table.name": "t", "hoodie.table.version": "6"}
+    properties["hoodie.table.keygenerator.type"] = "TIMESTAMP_AVRO"
     found = TableConfig.from_properties(properties)
     assert found.key_generator_class == "org.apache.hudi.keygen.TimestampBasedAvroKeyGenerator"

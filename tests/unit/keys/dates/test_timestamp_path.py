@@ -82,15 +82,12 @@ NUMBERS: list[tuple[dict[str, str], pa.Array, list[str]]] = [
         ["55981-11-21 12", "1970-01-01 00", "1969-11-20 08"],
     ),
 ]
+FROM_KOLKATA = {"read_zone": "Asia/Kolkata", "spell_zone": "UTC"}
+FROM_PARIS = {"read_zone": "Europe/Paris", "spell_zone": "UTC"}
 TEXTS: list[tuple[dict[str, str], pa.Array, list[str]]] = [
     ({"read": "yyyy-MM-dd", "spell": "yyyy/MM"}, DAYS, ["2024/01", "1969/12", "1970/01"]),
     (
-        {
-            "read": "yyyy-MM-dd",
-            "spell": "yyyy/MM/dd HH",
-            "read_zone": "Asia/Kolkata",
-            "spell_zone": "UTC",
-        },
+        {"read": "yyyy-MM-dd", "spell": "yyyy/MM/dd HH", **FROM_KOLKATA},
         DAYS,
         ["2024/01/04 18", "1969/12/30 18", "1969/12/31 18"],
     ),
@@ -135,12 +132,7 @@ TEXTS: list[tuple[dict[str, str], pa.Array, list[str]]] = [
         ["2024/01/05 01:02:03.400000 4 40", "2024/01/05 01:02:03.456000 4 45"],
     ),
     (
-        {
-            "read": "yyyy-MM-dd HH:mm",
-            "spell": "yyyy/MM/dd HH:mm",
-            "read_zone": "Europe/Paris",
-            "spell_zone": "UTC",
-        },
+        {"read": "yyyy-MM-dd HH:mm", "spell": "yyyy/MM/dd HH:mm", **FROM_PARIS},
         pa.array(["2024-10-27 02:30"]),
         ["2024/10/27 00:30"],
     ),
@@ -182,12 +174,8 @@ def test_timestamps_are_times_when_logical_types_count() -> None:
 
 def test_fractions_are_cut_off_as_java_cuts_them_off() -> None:
     spelled = path(type="UNIX_TIMESTAMP", spell="HH:mm:ss")
-    assert spelled.texts(pa.array([5.9, -1.5, None, float("nan")])).to_pylist() == [
-        "00:00:05",
-        "23:59:59",
-        "00:00:01",
-        "00:00:00",
-    ]
+    texts = ["00:00:05", "23:59:59", "00:00:01", "00:00:00"]
+    assert spelled.texts(pa.array([5.9, -1.5, None, float("nan")])).to_pylist() == texts
     decimals = pa.array([decimal.Decimal("5.90"), decimal.Decimal("-1.50")], pa.decimal128(20, 2))
     assert spelled.texts(decimals).to_pylist() == ["00:00:05", "23:59:59"]
 
@@ -221,9 +209,8 @@ def test_rows_that_are_no_date_are_told_apart() -> None:
 
 
 def test_a_time_that_the_clocks_left_out_is_refused() -> None:
-    spelled = path(
-        type="DATE_STRING", read="yyyy-MM-dd HH:mm", spell="HH", read_zone="Europe/Paris"
-    )
+    read = {"read": "yyyy-MM-dd HH:mm", "read_zone": "Europe/Paris"}
+    spelled = path(type="DATE_STRING", spell="HH", **read)
     with pytest.raises(RequestError, match="the clocks of Europe/Paris left out"):
         spelled.texts(pa.array(["2024-03-31 02:30"]))
 

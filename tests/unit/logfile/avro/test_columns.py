@@ -34,18 +34,12 @@ class Chance:
 
     def kind(self, depth: int) -> Any:
         plain = ["boolean", "int", "long", "float", "double", "string", "bytes"]
+        decimal = {"logicalType": "decimal", "precision": 20, "scale": 3}
         logical = [
             {"type": "int", "logicalType": "date"},
             {"type": "long", "logicalType": "timestamp-micros"},
-            {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 3},
-            {
-                "type": "fixed",
-                "name": next(self.names),
-                "size": 9,
-                "logicalType": "decimal",
-                "precision": 20,
-                "scale": 3,
-            },
+            {"type": "bytes", **decimal},
+            {"type": "fixed", "name": next(self.names), "size": 9, **decimal},
             {"type": "fixed", "name": next(self.names), "size": 3},
             {"type": "enum", "name": next(self.names), "symbols": ["A", "B", "C"]},
         ]

@@ -29,9 +29,6 @@ def test_records_become_columns_in_their_order() -> None:
 
 def test_only_the_columns_asked_for_are_made() -> None:
     assert read(CONTENT, columns={"name", "nowhere", "ts"}).column_names == ["ts", "name"]
-
-
-def test_without_a_column_asked_for_the_rows_are_still_there() -> None:
     assert read(CONTENT, columns=["nowhere"]).num_rows == 2
 
 

@@ -10,6 +10,8 @@ from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.avro.values import storage_type, with_logical_type
 
 MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.timezone.utc)
+DAYS = [datetime.date(1970, 1, 1), datetime.date(1970, 1, 2)]
+PRICES = [("a", Decimal("0.01")), ("b", None)]
 NESTED = pa.struct(
     [
         pa.field("days", pa.list_(pa.field("element", pa.date32(), nullable=False))),
@@ -24,11 +26,7 @@ NESTED = pa.struct(
         (pa.int32(), [1, None], [1, None]),
         (pa.date32(), [1, None], [datetime.date(1970, 1, 2), None]),
         (pa.timestamp("us", "UTC"), [int(MOMENT.timestamp()) * 10**6 + 6], [MOMENT]),
-        (
-            pa.timestamp("ms"),
-            [86_400_000],
-            [MOMENT.replace(year=1970, hour=0, minute=0, second=0, microsecond=0, tzinfo=None)],
-        ),
+        (pa.timestamp("ms"), [86_400_000], [datetime.datetime(1970, 1, 2)]),  # noqa: DTZ001
         (
             pa.decimal128(38, 2),
             [b"\x04\xd2", b"\xff", None, b"", b"\x00" * 15 + b"\x01", b"\x80" + b"\x00" * 15],
@@ -44,14 +42,7 @@ NESTED = pa.struct(
         (
             NESTED,
             [{"days": [0, 1], "prices": {"a": b"\x01", "b": None}}, None, {"days": None}],
-            [
-                {
-                    "days": [datetime.date(1970, 1, 1), datetime.date(1970, 1, 2)],
-                    "prices": [("a", Decimal("0.01")), ("b", None)],
-                },
-                None,
-                {"days": None, "prices": None},
-            ],
+            [{"days": DAYS, "prices": PRICES}, None, {"days": None, "prices": None}],
         ),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, pa.DataType) else "",

@@ -4,14 +4,12 @@ import datetime
 from decimal import Decimal
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from pyhudi.errors import CorruptTableError, UnsupportedError
 from pyhudi.logfile.deletes.blocks import (
     ARROW,
     Deletes,
-    OrderingColumn,
     OrderingKind,
     decode_deletes,
     encode_deletes,
@@ -110,34 +108,6 @@ def test_a_value_of_each_kind_comes_back_among_several(kind: OrderingKind) -> No
     assert first.kinds.tolist() == [kind, OrderingKind.NONE]
     assert first.values[kind].to_pylist() == [value, None]
     assert second.values[OrderingKind.LONG].to_pylist() == [1, 2]
-
-
-def test_single_and_several_values_stand_in_one_block() -> None:
-    several = array_deletes(("a", [(OrderingKind.LONG, 1), (OrderingKind.LONG, 2)]))
-    single = deletes(("b", OrderingKind.INT, 0))
-    nothing = OrderingColumn(kinds=np.zeros(1, dtype=np.int8))
-    both = Deletes(
-        keys=pa.array(["a", "b"]),
-        partitions=pa.array(["p", "p"]),
-        kinds=np.concatenate([several.kinds, single.kinds]),
-        orderings={OrderingKind.INT: pa.array([None, 0], pa.int32())},
-        several=tuple(
-            OrderingColumn(
-                kinds=np.concatenate([column.kinds, nothing.kinds]),
-                values={
-                    k: pa.concat_arrays([v, pa.nulls(1, v.type)]) for k, v in column.values.items()
-                },
-            )
-            for column in several.several
-        ),
-    )
-    found = decode(encode_deletes(both))
-    assert found.kinds.tolist() == [OrderingKind.ARRAY, OrderingKind.INT]
-    assert found.orderings[OrderingKind.INT].to_pylist() == [None, 0]
-    assert [c.values[OrderingKind.LONG].to_pylist() for c in found.several] == [
-        [1, None],
-        [2, None],
-    ]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -68,6 +68,7 @@ def test_joined_deletes_keep_what_each_has() -> None:
     assert found.keys.to_pylist() == ["a", "b", "c"]
     assert found.partitions.to_pylist() == ["p", "p", "q"]
     assert found.kinds.tolist() == [OrderingKind.ARRAY, OrderingKind.ARRAY, OrderingKind.INT]
+    assert found.orderings[OrderingKind.INT].to_pylist() == [None, None, 0]
     compared = ordering_values(found, [pa.int64(), pa.string()])
     assert [column.to_pylist() for column in compared] == [[1, 2, None], ["x", "y", None]]
 

@@ -16,13 +16,13 @@ from pyhudi.logfile.merge import records
 from pyhudi.logfile.merge.records import LogRecords, merge_log_records
 from pyhudi.merge.rule import MergeRule
 from tests.support.log_files import array_deletes, deletes
+from tests.support.tasks import COMMIT_TIME, EVENT_TIME, PARTIAL
 
 SCHEMA = pa.schema([("key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
-EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
-COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
-PARTIAL = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
 NON_DEFAULTS = MergeRule(mode=MergeMode.NON_DEFAULTS, defaults={"ts": 0})
 CUSTOM = MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:KeepsTheLonger")
+MOMENT = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+DAY = datetime.timedelta(days=1)
 RULES = (EVENT_TIME, COMMIT_TIME, PARTIAL, NON_DEFAULTS, CUSTOM)
 
 
@@ -90,12 +90,7 @@ def test_a_delete_whose_value_is_of_another_type_is_final() -> None:
         (OrderingKind.DATE, pa.date32(), datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)),
         (OrderingKind.DECIMAL, pa.decimal128(9, 2), Decimal("1.50"), Decimal("1.51")),
         (OrderingKind.LONG, pa.timestamp("us", "UTC"), 5, 6),
-        (
-            OrderingKind.TIMESTAMP_MICROS,
-            pa.timestamp("us", "UTC"),
-            datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc),
-            datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc),
-        ),
+        (OrderingKind.TIMESTAMP_MICROS, pa.timestamp("us", "UTC"), MOMENT, MOMENT + DAY),
         (OrderingKind.BOOLEAN, pa.bool_(), False, True),
     ],
 )
@@ -112,7 +107,6 @@ def test_ordering_values_of_each_type_compare(
 
 
 def test_deletes_with_several_ordering_values_are_weighed() -> None:
-    schema = pa.schema([("key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
     rule = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts", "name"))
     rows = table(("a", 5, "m"), ("b", 5, "m"), ("c", 5, "m"), ("d", 5, "m"), ("e", 5, "m"))
     kinds = (OrderingKind.LONG, OrderingKind.STRING)
@@ -120,7 +114,7 @@ def test_deletes_with_several_ordering_values_are_weighed() -> None:
     weighed = array_deletes(
         *((key, list(zip(kinds, values, strict=True))) for key, values in given.items())
     )
-    found = texts(merged(rule, rows, weighed, finals("e"), schema=schema))
+    found = texts(merged(rule, rows, weighed, finals("e")))
     assert found == {"a": "5 m", "b": "5 m", "c": "gone False", "d": "gone False", "e": "gone True"}
 
 
@@ -146,9 +140,8 @@ def test_nothing_is_joined_with_what_was_deleted() -> None:
 
 
 def test_default_values_are_filled_from_the_row_before() -> None:
-    rule = NON_DEFAULTS
     parts = [table(("a", 7, "x")), table(("a", 0, None)), table(("a", 0, "y"))]
-    assert texts(merged(rule, *parts)) == {"a": "7 y"}
+    assert texts(merged(NON_DEFAULTS, *parts)) == {"a": "7 y"}
 
 
 class KeepsTheLonger:
@@ -220,11 +213,10 @@ def test_a_failure_leaves_nothing_on_disk(tmp_path: Path) -> None:
 
 
 def test_a_merger_in_python_joins_rows_and_never_meets_a_delete_record() -> None:
-    rule = CUSTOM
     parts = [
         table(("a", 1, "long"), ("b", 1, "x"), ("c", 1, "x")),
         finals("c"),
         table(("a", 2, "new"), ("b", 2, "bye")),
         table(("b", 3, "y"), ("c", 3, "z")),
     ]
-    assert texts(merged(rule, *parts)) == {"a": "1 long", "b": "3 y", "c": "3 z"}
+    assert texts(merged(CUSTOM, *parts)) == {"a": "1 long", "b": "3 y", "c": "3 z"}

@@ -4,24 +4,15 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
-from pyhudi.config.options.merging import MergeMode
 from pyhudi.logfile.deletes.blocks import OrderingKind
 from pyhudi.logfile.merge.records import LogRecords, merge_log_records
 from pyhudi.logfile.merge.rows import merged_parts
 from pyhudi.merge.rule import MergeRule
 from tests.support.log_files import deletes
+from tests.support.tasks import COMMIT_TIME, EVENT_TIME, PARTIAL
+from tests.unit.logfile.merge.test_records import SCHEMA, table
 
-SCHEMA = pa.schema([("key", pa.string()), ("ts", pa.int64()), ("name", pa.string())])
-EVENT_TIME = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
-COMMIT_TIME = MergeRule(mode=MergeMode.COMMIT_TIME)
-PARTIAL = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
 STORED = [("a", 5, "1"), ("b", 5, "1"), ("c", 5, "1"), ("d", 5, None)]
-
-
-def table(*rows: tuple) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
 def keys_of(rows: pa.Table) -> pa.ChunkedArray:
