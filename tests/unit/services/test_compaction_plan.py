@@ -39,16 +39,12 @@ LOGGED = [
     made("q", "many", 1, 1, 1, base_mb=10),
     made("q", "large", 9),
 ]
-
-
 DAYS = [
     made("2026/01/01", "a", 5),
     made("2026/01/20", "b", 1),
     made("2026/01/30", "c", 3),
     made("2026/02/10", "d", 2),
 ]
-
-
 NAMED_DAY = [made("year=2026/month=01/day=30", "x", 1)]
 BY_NUMBER, PATTERN = "LogFileNumBased", "PartitionRegexBased"
 BOTH = "DayBasedCompactionStrategy,LogFileSizeBased"
