@@ -19,6 +19,7 @@ from pyhudi.pipeline.batch import matches
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support import orders as here
 from tests.support.golden import golden_copy
+from tests.support.mergers import JOINING
 from tests.support.orders import LOGGED, OPERATION, OPTIONS, commit_of, many, marked, orders
 from tests.support.spark_orders import frame
 
@@ -41,19 +42,10 @@ SORT = "hoodie.bulkinsert.sort.mode"
 COMBINED = {"hoodie.combine.before.insert": "true"}
 INDEX = "hoodie.index.type"
 BUCKETS = {INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
-MERGER = {"pyhudi.merge.custom.merger": f"{__name__}:Joining"}
+MERGER = {"pyhudi.merge.custom.merger": JOINING}
 # What differs from run to run, and what follows from the length of names.
 OWN = {"fileId", "path", "baseFile", "logFiles", "logVersion", "logOffset"}
 OWN |= {"totalWriteBytes", "fileSizeInBytes", "runtimeStats"}
-
-
-class Joining:
-    """A merger that strings the values of a record together."""
-
-    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
-        both = zip(older["value"].to_pylist(), newer["value"].to_pylist(), strict=True)
-        joined = pa.array([f"{left}+{right}" for left, right in both])
-        return newer.set_column(newer.schema.get_field_index("value"), "value", joined)
 
 
 @dataclass(frozen=True)
@@ -67,13 +59,10 @@ class Case:
 
 
 CASES = {
-    **{
-        name: Case(name)
-        for name in (
-            *("upsert", "insert", "bulk_insert", "delete"),
-            *("insert_overwrite", "insert_overwrite_table", "delete_partition"),
-        )
-    },
+    **{name: Case(name) for name in ("upsert", "insert", "bulk_insert", "delete")},
+    "insert_overwrite": Case("insert_overwrite"),
+    "insert_overwrite_table": Case("insert_overwrite_table"),
+    "delete_partition": Case("delete_partition"),
     **{name: Case("upsert", {INDEX: name}) for name in ("BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM")},
     "BUCKET": Case("upsert", BUCKETS, BUCKETS),
     "positions stay spread": Case("upsert", {INDEX: "GLOBAL_SIMPLE"}, most_rows_at_hand=0),
@@ -130,16 +119,9 @@ def test_an_operation_leaves_the_same_table_on_both(
 
 @pytest.mark.parametrize("kind", ["compaction", "log_compaction"])
 def test_a_compaction_leaves_the_same_table_on_both(spark, tmp_path, kind: str) -> None:
-    due = {
-        "hoodie.compact.inline.max.delta.commits": "1",
-        "hoodie.log.compaction.blocks.threshold": "2",
-    }
-    left = []
-    for folder, compact in (
-        (tmp_path / "a", here.compact),
-        (tmp_path / "b", partial(pyhudi.spark.compact, spark)),
-    ):
-        table = golden_copy("v6_mor_logs_avro", folder)
+    due, left = {**here.DUE, "hoodie.log.compaction.blocks.threshold": "2"}, []
+    for name, compact in {"a": here.compact, "b": partial(pyhudi.spark.compact, spark)}.items():
+        table = golden_copy("v6_mor_logs_avro", tmp_path / name)
         assert compact(table, mode="schedule", kind=kind, options=due).status == "scheduled"
         done = compact(table, mode="execute", kind=kind, options=due)
         assert compact(table, mode="execute", kind=kind).status == "nothing_to_do"
@@ -151,13 +133,12 @@ def test_rows_marked_deleted_and_failed_ones_are_the_same_on_both(spark, tmp_pat
     keys = pa.array(["k0000", None, "k0001", "new"])
     rows = orders(*((f"{n}", "p0", 9, "") for n in range(4))).set_column(0, "id", keys)
     rows = marked(rows, True, True, None, True)
-    report = {"pyhudi.write.error.policy": "report"}
     first, left = tmp_path / "first", []
     here.write(first, marked(FIRST, *[None] * 9))
     for name in ("here", "spark"):
         table, failed = tmp_path / name / "t", tmp_path / name / "failed"
         shutil.copytree(first, table)
-        options = {**OPTIONS, **report, "pyhudi.write.error.path": str(failed)}
+        options = {**OPTIONS, **here.report_to(failed)}
         if name == "here":
             done = here.write(table, rows, "upsert", options)
         else:

@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import pyhudi
-from pyhudi.config.options.merging import CUSTOM_PAYLOAD
-from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.errors import OptionError
 from pyhudi.spark.reading import read
 from tests.support.golden import (
     expected_rows,
@@ -20,6 +18,7 @@ from tests.support.golden import (
     row_texts,
 )
 from tests.support.log_files import avro_block
+from tests.support.mergers import JOINING
 from tests.support.mor_table import SCHEMA, MorTable, Row, moment, records
 from tests.support.spark_orders import arrow_of
 
@@ -80,8 +79,7 @@ def half_merged(tmp_path: Path) -> MorTable:
     made.base("f", "1", records("1", ("a", 5, "1"), ("b", 5, "1")))
     made.base("g", "1", records("1", ("c", 5, "1"), ("d", 5, "1")))
     made.log("g", "1", rows_at("2", ("c", 6, "2"), ("d", 4, "2"), ("e", 1, "2")))
-    made.instant("1")
-    made.instant("2")
+    made.commits("12")
     return made
 
 
@@ -116,27 +114,12 @@ def test_log_records_wait_on_disk_past_the_memory_of_the_options(
     assert list(spill.iterdir()) == []
 
 
-class Joining:
-    """Strings the names of both rows together."""
-
-    def merge(self, older: pa.Table, newer: pa.Table) -> pa.Table:
-        both = zip(older["name"].to_pylist(), newer["name"].to_pylist(), strict=True)
-        joined = pa.array([f"{left}+{right}" for left, right in both])
-        return newer.set_column(newer.schema.get_field_index("name"), "name", joined)
-
-
 def test_a_merger_in_python_is_run_when_the_options_name_it(spark: SparkSession, tmp_path) -> None:
-    merger = f"{__name__}:Joining"
-    made = MorTable.make(
-        tmp_path / "t",
-        hoodie_compaction_payload_class=CUSTOM_PAYLOAD,
-        pyhudi_merge_custom_merger=merger,
-    )
+    made = MorTable.merged_by(JOINING, tmp_path / "t")
     made.base("f", "1", records("1", ("a", 5, "1"), ("b", 5, "1")))
     made.log("f", "1", rows_at("2", ("a", 6, "2")))
-    made.instant("1")
-    made.instant("2")
-    frame = read(spark, made.path, {"pyhudi.merge.custom.merger": merger}, columns=["name"])
+    made.commits("12")
+    frame = read(spark, made.path, {"pyhudi.merge.custom.merger": JOINING}, columns=["name"])
     assert sorted(row.name for row in frame.collect()) == ["1", "1+2"]
     with pytest.raises(OptionError, match="are merged by the Python class"):
         read(spark, made.path)
@@ -148,8 +131,3 @@ def test_a_table_of_log_files_alone_is_read(spark: SparkSession, tmp_path: Path)
     assert read(spark, made.path).collect() == []
     made.instant("1")
     assert [row.id for row in read(spark, made.path).collect()] == ["a"]
-
-
-def test_change_data_is_refused(spark: SparkSession, half_merged: MorTable) -> None:
-    with pytest.raises(UnsupportedError, match="change data"):
-        read(spark, half_merged.path, {QUERY_TYPE: "cdc"})

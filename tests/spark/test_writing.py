@@ -15,7 +15,7 @@ from pyhudi.jobs import UpsertRequest
 from pyhudi.spark.writing import run_upsert
 from tests.support import orders as here
 from tests.support.golden import row_texts
-from tests.support.orders import OPTIONS, SCHEMA, many, orders, rows_of
+from tests.support.orders import OPTIONS, SCHEMA, many, orders, report_to, rows_of
 from tests.support.spark_orders import arrow_of, write
 from tests.support.tree import data_files, tree
 
@@ -96,13 +96,8 @@ def test_a_bulk_insert_saves_each_failed_record_once(spark, tmp_path, sort_mode:
     good = [(f"k{number:04}", f"p{number % 3}", number, "v") for number in range(900)]
     bad = [(None, "p1", number, "v") for number in range(900, 1000)]
     rows = orders(*good, *bad)  # type: ignore[arg-type]
-    options = {
-        **OPTIONS,
-        **IN_THREE,
-        "hoodie.bulkinsert.sort.mode": sort_mode,
-        "pyhudi.write.error.policy": "report",
-        "pyhudi.write.error.path": str(tmp_path / "failed"),
-    }
+    options = {**OPTIONS, **IN_THREE, **report_to(tmp_path / "failed")}
+    options["hoodie.bulkinsert.sort.mode"] = sort_mode
     result = write(spark, tmp_path / "table", rows, "bulk_insert", options)
     assert (result.records["inserted"], result.records["failed"]) == (900, 100)
     lost = pq.read_table(tmp_path / "failed")["row"].to_pylist()

@@ -32,6 +32,8 @@ from tests.support.timelines import active_of
 # A moment after all that the golden tables have seen.
 NOW_MS = 1_800_000_000_000
 OPTIONS = WriteConfig.from_options(SMALL_BLOOMS)
+_LOGS = ("bucket", "hfile_logs", "logs_avro", "logs_parquet", "partial_payload", "rollback")
+LOGGED = tuple(f"v6_mor_{name}" for name in _LOGS)
 LOGS_TABLE = "v6_mor_log_compacted"
 LOGS_PLANNED = "20261121111037067"
 _LOGS_LATER = "20261121111037767"

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyhudi.config.options.merging import CUSTOM_PAYLOAD
 from pyhudi.schema.metafields import META_FIELDS
 
 NULLABLE = [{"name": name, "type": ["null", "string"], "default": None} for name in META_FIELDS]
@@ -78,9 +79,20 @@ class MorTable:
         (path / ".hoodie" / "hoodie.properties").write_text("\n".join(lines) + "\n")
         return cls(path)
 
+    @classmethod
+    def merged_by(cls, merger: str, path: Path) -> MorTable:
+        """An empty one whose rows a Python class merges."""
+        own = {"pyhudi_merge_custom_merger": merger}
+        return cls.make(path, hoodie_compaction_payload_class=CUSTOM_PAYLOAD, **own)
+
     def instant(self, time: str, action: str = "deltacommit", body: str = "{}") -> None:
         """A file of the timeline: ``action`` is what follows the time in its name."""
         (self.path / ".hoodie" / f"{moment(time)}.{action}").write_text(body)
+
+    def commits(self, times: str) -> None:
+        """Completed writes, of which each character is one."""
+        for time in times:
+            self.instant(time)
 
     def base(
         self, group: str, instant: str, rows: Sequence[dict[str, Any]], *, group_rows: int = 2

@@ -31,6 +31,7 @@ WITHOUT_ORDERING = {key: value for key, value in OPTIONS.items() if "precombine"
 LOGGED = {**OPTIONS, "hoodie.datasource.write.table.type": "MERGE_ON_READ"}
 NO_SMALL_FILES = {**LOGGED, "hoodie.parquet.small.file.limit": "0"}
 OPERATION = "hoodie.datasource.write.operation"
+DUE = {"hoodie.compact.inline.max.delta.commits": "1"}
 HERE = environment_on(InProcessRunner())
 
 
@@ -49,6 +50,11 @@ def many(keys: Iterable[int], ts: int, value: str, parts: int = 2) -> pa.Table:
 def marked(rows: pa.Table, *flags: bool | None) -> pa.Table:
     """The rows, those with a flag as deleted ones."""
     return rows.append_column("_hoodie_is_deleted", pa.array(flags, pa.bool_()))
+
+
+def report_to(folder: Path) -> dict[str, str]:
+    """Options of a write that saves the records that it cannot write."""
+    return {"pyhudi.write.error.policy": "report", "pyhudi.write.error.path": str(folder)}
 
 
 def write(

@@ -21,5 +21,12 @@ def data_files(folder: Path, instant: str = "") -> list[str]:
     )
 
 
+def signs_of_work(table: Path) -> list[Path]:
+    """Heartbeats, and folders of markers."""
+    return [
+        path for name in (".heartbeat", ".temp") for path in (table / ".hoodie" / name).iterdir()
+    ]
+
+
 def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()

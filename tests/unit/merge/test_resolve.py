@@ -1,5 +1,6 @@
 """The rule of a table, and what is refused before rows are merged by it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from pyhudi.config.versions import TableVersion
 from pyhudi.errors import OptionError, RequestError, UnsupportedError
 from pyhudi.merge.resolve import bulk_rule, default_values, resolve_rule, stored_rule
 from pyhudi.merge.rule import MergeRule
+from tests.support.tasks import COMMIT_TIME, EVENT_TIME
 
 SCHEMA = pa.schema(
     [
@@ -50,10 +52,8 @@ def settled(config: TableConfig, schema: pa.Schema = SCHEMA, **more: Any) -> Mer
 
 
 def test_without_wishes_an_ordering_field_means_event_time() -> None:
-    assert settled(config_of(None, "ts")) == MergeRule(
-        mode=MergeMode.EVENT_TIME, ordering_fields=("ts",)
-    )
-    assert settled(config_of()) == MergeRule(mode=MergeMode.COMMIT_TIME)
+    assert settled(config_of(None, "ts")) == EVENT_TIME
+    assert settled(config_of()) == COMMIT_TIME
 
 
 def test_commit_time_needs_no_ordering_values_but_the_column() -> None:
@@ -76,9 +76,8 @@ def test_what_has_an_order_may_order(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["s", "data"])
 def test_what_has_no_order_is_refused_with_its_type(path: str) -> None:
-    with pytest.raises(
-        RequestError, match=f"{path} has the type {str(SCHEMA.field(path).type)[:6]}"
-    ):
+    kind = str(SCHEMA.field(path).type)[:6]
+    with pytest.raises(RequestError, match=f"{path} has the type {kind}"):
         settled(config_of(None, path))
 
 
@@ -112,16 +111,14 @@ def test_a_bulk_insert_combines_by_ordering_value_and_writes_deletes() -> None:
 
 
 def test_defaults_are_those_that_are_numbers_or_booleans() -> None:
-    avro = {
-        "type": "record",
-        "fields": [
-            {"name": "id", "type": "string"},
-            {"name": "a", "type": ["null", "int"], "default": None},
-            {"name": "b", "type": ["int", "null"], "default": 7},
-            {"name": "c", "type": ["boolean", "null"], "default": False},
-            {"name": "d", "type": ["string", "null"], "default": "none"},
-        ],
-    }
+    fields = [
+        {"name": "id", "type": "string"},
+        {"name": "a", "type": ["null", "int"], "default": None},
+        {"name": "b", "type": ["int", "null"], "default": 7},
+        {"name": "c", "type": ["boolean", "null"], "default": False},
+        {"name": "d", "type": ["string", "null"], "default": "none"},
+    ]
+    avro = {"type": "record", "fields": fields}
     assert default_values(avro) == {"b": 7, "c": False}
     assert default_values(None) == {}
     assert settled(config_of(NON_DEFAULTS_PAYLOAD, "ts"), defaults={"b": 7}).defaults == {"b": 7}
@@ -133,18 +130,17 @@ def stored(payload: str | None, *ordering: str, **more: Any) -> MergeRule:
 
 
 def test_what_is_stored_is_merged_by_the_tables_own_rule() -> None:
-    assert stored(None, "ts") == MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",))
-    assert stored(OVERWRITE_PAYLOAD, "ts") == MergeRule(mode=MergeMode.COMMIT_TIME)
-    partial = MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=("ts",))
+    assert stored(None, "ts") == EVENT_TIME
+    assert stored(OVERWRITE_PAYLOAD, "ts") == COMMIT_TIME
+    partial = replace(EVENT_TIME, mode=MergeMode.PARTIAL_UPDATE)
     assert stored(PARTIAL_UPDATE_PAYLOAD, "ts") == partial
     by_defaults = MergeRule(mode=MergeMode.NON_DEFAULTS, defaults={"ratio": 1.0})
     assert stored(NON_DEFAULTS_PAYLOAD, "ts") == by_defaults
     assert stored(DMS_PAYLOAD, "ts", delete_marker=MARKER) == MergeRule(mode=MergeMode.DMS)
-    marked = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",), delete_marker=MARKER)
+    marked = replace(EVENT_TIME, delete_marker=MARKER)
     assert stored(None, "ts", delete_marker=MARKER) == marked
 
 
 def test_an_ordering_column_that_the_table_has_not_orders_nothing_stored() -> None:
-    assert stored(None, "nowhere") == MergeRule(mode=MergeMode.COMMIT_TIME)
-    found = stored(None, "nowhere", "s.at")
-    assert found == MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("s.at",))
+    assert stored(None, "nowhere") == COMMIT_TIME
+    assert stored(None, "nowhere", "s.at") == replace(EVENT_TIME, ordering_fields=("s.at",))

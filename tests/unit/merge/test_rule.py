@@ -47,12 +47,8 @@ def rows_strategy(keys: str, *, least: int, ts: st.SearchStrategy[int | None]) -
 TS = st.integers(0, 3)
 MAYBE_TS = st.one_of(st.none(), TS)
 BATCH = rows_strategy("abcd", least=1, ts=TS)
-PAIRS = st.lists(
-    st.tuples(
-        rows_strategy("a", least=1, ts=MAYBE_TS).map(lambda rows: rows[0]),
-        rows_strategy("a", least=1, ts=MAYBE_TS).map(lambda rows: rows[0]),
-    )
-)
+ROW = rows_strategy("a", least=1, ts=MAYBE_TS).map(lambda rows: rows[0])
+PAIRS = st.lists(st.tuples(ROW, ROW))
 
 
 def table(rows: list[Row]) -> pa.Table:
@@ -123,11 +119,8 @@ class LongerText:
         """The newer rows, with what becomes of them."""
         left, right = older.column("a").to_pylist(), newer.column("a").to_pylist()
         place = newer.schema.names.index("_hoodie_is_deleted")
-        marked = newer.set_column(
-            place,
-            "_hoodie_is_deleted",
-            pa.array([a == b for a, b in zip(left, right, strict=True)]),
-        )
+        same = pa.array([a == b for a, b in zip(left, right, strict=True)])
+        marked = newer.set_column(place, "_hoodie_is_deleted", same)
         keeps = [(a or "") > (b or "") for a, b in zip(left, right, strict=True)]
         return marked.append_column("_pyhudi_keeps_older", pa.array(keeps))
 
@@ -145,32 +138,20 @@ def by_longer_text(stored: Row, incoming: Row) -> Row | str:
     return "deleted" if softly(found) else found
 
 
+def by_ts(mode: MergeMode, **more: Any) -> MergeRule:
+    return MergeRule(mode=mode, ordering_fields=("ts",), **more)
+
+
 Join = Callable[[Row, Row], Row]
-ORDERED = ("ts",)
+CUSTOM = MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:LongerText")
 RULES: dict[str, tuple[MergeRule, Join, Callable[[Row, Row], Row | str]]] = {
     "overwrite": (MergeRule(mode=MergeMode.COMMIT_TIME), later, overwrite),
-    "event time": (
-        MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=ORDERED),
-        newest,
-        event_time,
-    ),
-    "partial update": (
-        MergeRule(mode=MergeMode.PARTIAL_UPDATE, ordering_fields=ORDERED),
-        newest_filled,
-        partial_update,
-    ),
-    "non-defaults": (
-        MergeRule(mode=MergeMode.NON_DEFAULTS, ordering_fields=ORDERED, defaults={"n": 7}),
-        newest,
-        non_defaults,
-    ),
-    "DMS": (MergeRule(mode=MergeMode.DMS, ordering_fields=ORDERED), newest, dms),
+    "event time": (by_ts(MergeMode.EVENT_TIME), newest, event_time),
+    "partial update": (by_ts(MergeMode.PARTIAL_UPDATE), newest_filled, partial_update),
+    "non-defaults": (by_ts(MergeMode.NON_DEFAULTS, defaults={"n": 7}), newest, non_defaults),
+    "DMS": (by_ts(MergeMode.DMS), newest, dms),
     "DMS unordered": (MergeRule(mode=MergeMode.DMS), later, dms),
-    "custom": (
-        MergeRule(mode=MergeMode.CUSTOM, merger=f"{__name__}:LongerText"),
-        longer_text,
-        by_longer_text,
-    ),
+    "custom": (CUSTOM, longer_text, by_longer_text),
 }
 
 
@@ -220,8 +201,7 @@ def test_without_ordering_field_a_partial_update_fills_the_later_row(batch: list
 
 @pytest.mark.parametrize("name", ["partial update", "event time", "non-defaults", "DMS"])
 def test_rows_of_one_key_without_ordering_value_are_refused(name: str) -> None:
-    row = dict.fromkeys(SCHEMA.names)
-    rows = table([{**row, RECORD_KEY: "a", "ts": 1}, {**row, RECORD_KEY: "a"}])
+    rows = table([{RECORD_KEY: "a", "ts": 1}, {RECORD_KEY: "a"}])
     with pytest.raises(RequestError, match="no value in the ordering column"):
         RULES[name][0].combine(rows, rows.column(RECORD_KEY))
 
@@ -234,10 +214,7 @@ def test_the_order_of_combined_rows_is_that_of_their_last_arrival() -> None:
 
 
 def test_a_batch_that_was_not_to_be_combined_meets_stored_rows_as_one_a_key() -> None:
-    row = dict.fromkeys(SCHEMA.names)
-    rows = table(
-        [{**row, RECORD_KEY: "a", "ts": 7, "a": "p"}, {**row, RECORD_KEY: "a", "ts": 6, "n": 1}]
-    )
+    rows = table([{RECORD_KEY: "a", "ts": 7, "a": "p"}, {RECORD_KEY: "a", "ts": 6, "n": 1}])
     keys = rows.column(RECORD_KEY)
     for name, wanted in {
         "event time": (7, "p", None),
@@ -250,12 +227,8 @@ def test_a_batch_that_was_not_to_be_combined_meets_stored_rows_as_one_a_key() ->
 
 
 def test_a_marker_deletes_beside_hudis_own_column() -> None:
-    rows = table(
-        [
-            {**dict.fromkeys(SCHEMA.names), "Op": mark, "_hoodie_is_deleted": gone}
-            for mark, gone in [("D", None), ("d", False), (None, True), ("I", False)]
-        ]
-    )
+    marks = [("D", None), ("d", False), (None, True), ("I", False)]
+    rows = table([{"Op": mark, "_hoodie_is_deleted": gone} for mark, gone in marks])
     rule = MergeRule(mode=MergeMode.COMMIT_TIME, delete_marker=DeleteMarker(field="Op", value="D"))
     found = rule.deleted(rows)
     assert found is not None
@@ -269,9 +242,8 @@ def test_a_marker_deletes_beside_hudis_own_column() -> None:
 )
 def test_a_marker_may_be_a_number_or_a_boolean(column: pa.Array, marker: str) -> None:
     mark = DeleteMarker(field="gone", value=marker)
-    found = MergeRule(mode=MergeMode.COMMIT_TIME, delete_marker=mark).deleted(
-        pa.table({"gone": column})
-    )
+    rule = MergeRule(mode=MergeMode.COMMIT_TIME, delete_marker=mark)
+    found = rule.deleted(pa.table({"gone": column}))
     assert found is not None
     assert found.tolist() == [False, True, False]
 

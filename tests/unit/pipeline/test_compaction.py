@@ -9,9 +9,9 @@ import pyhudi
 from pyhudi.errors import ConflictError, OptionError, RequestError, UnsupportedError
 from pyhudi.jobs import JobResult
 from tests.support.golden import expected_rows, golden_copy, row_texts, without
-from tests.support.orders import NO_SMALL_FILES, commit_of, compact, many, rows_of, write
+from tests.support.orders import DUE, NO_SMALL_FILES, commit_of, compact, many, rows_of, write
+from tests.support.tree import signs_of_work
 
-DUE = {"hoodie.compact.inline.max.delta.commits": "1"}
 FEW = {"hoodie.log.compaction.blocks.threshold": "2"}
 LOGS = "v6_mor_logs_avro"
 TABLE = "v6_mor_pending_compaction"
@@ -36,8 +36,7 @@ def test_a_plan_of_hudi_is_run_and_the_next_is_made(tmp_path: Path) -> None:
     assert (again.status, again.instant) == ("committed", planned.instant)
     rows = row_texts(pyhudi.read_table(table, query_type="read_optimized"))
     assert told(rows) == told(expected_rows(TABLE))
-    assert not list((table / ".hoodie" / ".heartbeat").iterdir())
-    assert not list((table / ".hoodie" / ".temp").iterdir())
+    assert signs_of_work(table) == []
 
 
 def test_nothing_is_planned_before_it_is_due(tmp_path: Path) -> None:
@@ -57,6 +56,8 @@ def test_a_request_is_carried_out_once(tmp_path: Path) -> None:
     assert compact(table, DUE, **asked).status == "already_committed"
     commit = commit_of(table, done.instant)
     assert (commit["extraMetadata"]["team"], commit["operationType"]) == ("ops", "COMPACT")
+    assert commit["compacted"]
+    assert commit["extraMetadata"]["schema"]
 
 
 def test_a_plan_is_taken_back(tmp_path: Path) -> None:
@@ -106,13 +107,10 @@ def test_a_write_compacts_when_it_is_due(table: Path) -> None:
 
 
 def test_a_write_only_plans_where_it_is_asked_to(table: Path) -> None:
-    plans = {
-        "hoodie_compact_schedule_inline": "true",
-        "hoodie_compact_inline_max_delta_commits": "2",
-    }
+    due = {"hoodie_compact_inline_max_delta_commits": "2"}
     written(table, 1)
     for ts in (2, 3):
-        written(table, ts, **plans)
+        written(table, ts, **due, hoodie_compact_schedule_inline="true")
     assert compactions(table) == ["planned"]
     before = rows_of(table)
     runs = {"hoodie_compact_inline": "true", "hoodie_compact_inline_max_delta_commits": "9"}
@@ -180,8 +178,7 @@ def test_log_blocks_become_one_and_rows_stay(tmp_path: Path) -> None:
     assert (commit["operationType"], commit["compacted"]) == ("LOG_COMPACT", True)
     again = compact(table, kind="log_compaction", options=FEW)
     assert (again.status, again.instant) == ("nothing_to_do", None)
-    assert not list((table / ".hoodie" / ".heartbeat").iterdir())
-    assert not list((table / ".hoodie" / ".temp").iterdir())
+    assert signs_of_work(table) == []
 
 
 def test_a_log_compaction_is_carried_out_once(tmp_path: Path) -> None:

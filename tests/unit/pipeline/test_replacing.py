@@ -1,8 +1,8 @@
 """What overwrites and deletes of partitions leave of a table."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,15 +26,9 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def delete_partitions(
-    table: Path, partitions: str, more: Mapping[str, str] | None = None
-) -> JobResult:
-    request = UpsertRequest(
-        base_path=str(table),
-        operation="delete_partition",
-        partitions_to_delete=partitions,
-        hoodie_conf=more or {},
-    )
+def delete_partitions(table: Path, partitions: str, **more: Any) -> JobResult:
+    asked = {"operation": "delete_partition", "partitions_to_delete": partitions, **more}
+    request = UpsertRequest(base_path=str(table), **asked)
     return write(table, None, "delete_partition", request.options())
 
 
@@ -92,7 +86,8 @@ def test_static_partitions_are_replaced_instead_of_those_in_the_batch(table: Pat
     def static(partitions: str) -> dict[str, str]:
         return {**OPTIONS, "hoodie.static.overwrite.partition.paths": partitions}
 
-    write(table, orders(("new", "p0", 2, "new")), "insert_overwrite", static("p1,p9"))
+    found = write(table, orders(("new", "p0", 2, "new")), "insert_overwrite", static("p1,p9"))
+    assert (found.partitions, found.files["replaced"]) == (("p0", "p1"), 1)
     wanted = [row for row in tuples(FIRST) if row[1] != "p1"]
     assert rows_of(table) == sorted([("new", "p0", 2, "new"), *wanted])
     write(table, NOTHING, "insert_overwrite", static("p2"))
@@ -126,10 +121,9 @@ def test_delete_partition_takes_the_partitions_of_rows(table: Path) -> None:
 
 
 def test_a_deleted_partition_is_deleted_once_for_a_key(table: Path) -> None:
-    key = {"pyhudi.idempotency.key": "run-1"}
-    first = delete_partitions(table, "p0", key)
+    first = delete_partitions(table, "p0", idempotency_key="run-1")
     write(table, IN_P0)
-    again = delete_partitions(table, "p0", key)
+    again = delete_partitions(table, "p0", idempotency_key="run-1")
     assert (again.status, again.instant) == ("already_committed", first.instant)
     assert (again.partitions, again.files["replaced"]) == (("p0",), 1)
     assert rows_of(table) == sorted([*tuples(IN_P0), *OTHERS])
@@ -156,6 +150,4 @@ def test_file_groups_under_a_pending_clustering_are_not_replaced(tmp_path: Path)
             delete_partitions(path, partition)
     assert claimed
     assert pyhudi.read_table(str(path)).equals(before)
-    assert table.timeline.pending().instants == (
-        pyhudi.open_table(str(path)).timeline.pending().instants
-    )
+    assert pyhudi.open_table(str(path)).timeline.pending() == table.timeline.pending()

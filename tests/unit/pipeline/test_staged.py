@@ -8,6 +8,7 @@ import pyhudi
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.golden import golden_copy
 from tests.support.orders import (
+    DUE,
     LOGGED,
     NO_SMALL_FILES,
     compact,
@@ -111,13 +112,7 @@ def test_logs_are_merged_into_what_an_overwrite_leaves(table: Path) -> None:
 
 def test_a_table_with_hfile_blocks_is_appended_to_and_compacted(tmp_path: Path) -> None:
     table = golden_copy("v6_mor_hfile_logs", tmp_path)
-    options = {
-        "hoodie.table.name": "v6_mor_hfile_logs",
-        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.partitionpath.field": "part",
-        "hoodie.datasource.write.precombine.field": "ts",
-    }
+    options = {**LOGGED, "hoodie.table.name": "v6_mor_hfile_logs"}
     before = pyhudi.read_table(table).drop_columns(list(META_FIELDS))
     newer = before.slice(0, 3)
     newer = newer.set_column(2, "ts", pc.add(newer.column("ts"), 10_000))
@@ -125,7 +120,6 @@ def test_a_table_with_hfile_blocks_is_appended_to_and_compacted(tmp_path: Path) 
     assert (done.records["updated"], done.files["rewritten"]) == (3, 0)
     found = pyhudi.read_table(table)
     assert tuples(found.select(before.column_names)) == tuples(before.slice(3), newer)
-    due = {"hoodie.compact.inline.max.delta.commits": "1"}
-    assert compact(table, options=due).status == "committed"
+    assert compact(table, options=DUE).status == "committed"
     stored = pyhudi.read_table(table, query_type="read_optimized").select(before.column_names)
     assert tuples(stored) == tuples(found.select(before.column_names))

@@ -155,7 +155,8 @@ def test_delete_takes_the_keys_that_are_there(table: Path) -> None:
     assert_stats_are_true(table, result)
     before = tree(table)
     nothing = write(table, keys, "delete")
-    assert (nothing.status, nothing.instant) == ("nothing_to_do", None)
+    assert (nothing.status, nothing.instant, nothing.partitions) == ("nothing_to_do", None, ())
+    assert nothing.files == {"created": 0, "rewritten": 0, "appended": 0, "replaced": 0}
     # Known keys in a partition that has none of them.
     assert write(table, many([5], 1, "", parts=1), "delete").status == "nothing_to_do"
     assert write(table, orders(("k0005", "p9", 1, "")), "delete").status == "nothing_to_do"
@@ -236,15 +237,12 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_rows_lie_in_the_folders_of_their_partition(table: Path, layout: str) -> None:
     fields, style, folders = LAYOUTS[layout]
-    options = {
-        **WITHOUT_ORDERING,
-        "hoodie.datasource.write.partitionpath.field": fields,
-        **{f"hoodie.datasource.write.{key}": value for key, value in style.items()},
-    }
+    asked = {"partitionpath.field": fields, **style}
+    options = {f"hoodie.datasource.write.{key}": value for key, value in asked.items()}
     rows = orders(("1", "a/b", 1, "old"), ("2", "c d", 1, "old"))
     if layout == "several":
         rows = pa.concat_tables([rows, orders(("3", None, 1, "old"))])
-    write(table, rows, "upsert", options)
+    write(table, rows, "upsert", {**WITHOUT_ORDERING, **options})
     result = write(table, orders(("1", "a/b", 1, "new")), "upsert", {**SMALL_FILES})
     assert (result.records["updated"], result.records["inserted"]) == (1, 0)
     found = pyhudi.read_table(table)
@@ -336,9 +334,12 @@ def test_a_table_of_orc_files_lives_through_every_operation(table: Path) -> None
     names = data_files(table)
     assert names
     assert all(name.endswith(".orc") for name in names)
-    metadata = orc.ORCFile(table / names[0]).metadata
-    assert b"orc.avro.schema" in metadata
-    assert b"org.apache.hudi.bloomfilter" in metadata
+    for name in names:
+        file = orc.ORCFile(table / name)
+        assert b"orc.avro.schema" in file.metadata
+        assert b"org.apache.hudi.bloomfilter" in file.metadata
+        keys = file.read(["_hoodie_record_key"]).column(0).to_pylist()
+        assert file.metadata[b"hoodie_max_record_key"].decode() == max(keys)
 
     assert len(rows_of(table, as_of=first.instant)) == 50
     found = rows_of(table, query_type="incremental", begin=first.instant)

@@ -11,18 +11,10 @@ from pyhudi.errors import RequestError
 from pyhudi.read.pruning import can_match, filter_columns, partition_filter, path_values
 from pyhudi.schema.metafields import with_meta
 
-SCHEMA = with_meta(
-    pa.schema(
-        {
-            "id": pa.string(),
-            "qty": pa.int64(),
-            "day": pa.date32(),
-            "part": pa.string(),
-            "info": pa.struct({"a": pa.int32()}),
-        }
-    )
-)
-QTY, PART = pc.field("qty"), pc.field("part")
+TEXTS = {"id": pa.string(), "part": pa.string()}
+OTHERS = {"qty": pa.int64(), "day": pa.date32(), "info": pa.struct({"a": pa.int32()})}
+SCHEMA = with_meta(pa.schema({**TEXTS, **OTHERS}))
+QTY, PART, PATH = pc.field("qty"), pc.field("part"), pc.field("_hoodie_partition_path")
 
 
 def config(**properties: str) -> TableConfig:
@@ -72,7 +64,7 @@ def test_a_filter_that_does_not_apply_is_refused_with_the_columns_there_are(
         pytest.param((PART == "north") & (QTY > 5), ["north"], id="and_another_column"),
         pytest.param((PART == "north") | (QTY > 5), ["north", "south"], id="or_another_column"),
         pytest.param(QTY > 5, ["north", "south"], id="another_column"),
-        pytest.param(pc.field("_hoodie_partition_path") == "south", ["south"], id="by_path"),
+        pytest.param(PATH == "south", ["south"], id="by_path"),
     ],
 )
 def test_partitions_are_ruled_out_by_the_values_in_their_paths(
@@ -82,58 +74,42 @@ def test_partitions_are_ruled_out_by_the_values_in_their_paths(
     assert [path for path in ("north", "south") if is_kept(path)] == kept
 
 
-def test_no_filter_keeps_every_partition() -> None:
-    assert partition_filter(None, SCHEMA, config())("anything")
+TIMESTAMPS = {"table__keygenerator__class": "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}
+COMPLEX = {"table__keygenerator__class": "org.apache.hudi.keygen.ComplexKeyGenerator"}
+# A filter, the path of a partition that it must keep, and settings of the table.
+KEPT: dict[str, tuple[pc.Expression | None, str, dict[str, str]]] = {
+    "no filter": (None, "anything", {}),
+    "nulls in the default partition": (PART.is_null(), "__HIVE_DEFAULT_PARTITION__", {}),
+    "empty texts in the default partition": (PART == "", "__HIVE_DEFAULT_PARTITION__", {}),
+    "a path made from a timestamp": (PART == "1700000000000", "2023/11/14", TIMESTAMPS),
+    "null meta columns": (PATH.is_null(), "north", {"populate__meta__fields": "false"}),
+}
 
 
-def test_the_default_partition_may_hold_nulls_and_empty_texts() -> None:
-    paths = "__HIVE_DEFAULT_PARTITION__"
-    for filters in (PART.is_null(), PART == ""):
-        assert partition_filter(filters, SCHEMA, config())(paths)
-
-
-def test_a_path_made_from_a_timestamp_says_nothing_about_the_column() -> None:
-    timestamps = config(
-        table__keygenerator__class="org.apache.hudi.keygen.TimestampBasedKeyGenerator"
-    )
-    assert partition_filter(PART == "1700000000000", SCHEMA, timestamps)("2023/11/14")
+@pytest.mark.parametrize("what", KEPT)
+def test_a_path_that_says_nothing_about_the_column_rules_nothing_out(what: str) -> None:
+    filters, path, settings = KEPT[what]
+    assert partition_filter(filters, SCHEMA, config(**settings))(path)
 
 
 def test_a_column_that_no_file_holds_is_what_its_path_says() -> None:
-    dropped = config(
-        table__keygenerator__class="org.apache.hudi.keygen.TimestampBasedKeyGenerator",
-        datasource__write__drop__partition__columns="true",
-    )
+    dropped = config(**TIMESTAMPS, datasource__write__drop__partition__columns="true")
     assert path_values("2023-11-14", SCHEMA, dropped)["part"].as_py() == "2023-11-14"
     assert not partition_filter(PART == "2023-11-15", SCHEMA, dropped)("2023-11-14")
 
 
 def test_a_path_with_more_levels_than_fields_says_nothing_about_the_columns() -> None:
-    two_fields = config(
-        table__partition__fields="day,part",
-        table__keygenerator__class="org.apache.hudi.keygen.ComplexKeyGenerator",
-    )
+    two_fields = config(**COMPLEX, table__partition__fields="day,part")
     assert partition_filter(PART == "x", SCHEMA, two_fields)("2024/01/02/north")
     assert not partition_filter(PART == "x", SCHEMA, two_fields)("2024-01-02/north")
 
 
 def test_path_values_have_the_types_of_their_columns() -> None:
-    hive = config(
-        table__partition__fields="day,qty",
-        table__keygenerator__class="org.apache.hudi.keygen.ComplexKeyGenerator",
-        datasource__write__hive_style_partitioning="true",
-    )
-    values = path_values("day=2024-01-02/qty=7", SCHEMA, hive)
-    assert {name: value.as_py() for name, value in values.items()} == {
-        "day": datetime.date(2024, 1, 2),
-        "qty": 7,
-    }
-
-
-def test_meta_columns_of_a_table_that_keeps_none_rule_nothing_out() -> None:
-    without_meta = config(populate__meta__fields="false")
-    filters = pc.field("_hoodie_partition_path").is_null()
-    assert partition_filter(filters, SCHEMA, without_meta)("north")
+    hive = {"datasource__write__hive_style_partitioning": "true"}
+    settings = config(**COMPLEX, **hive, table__partition__fields="day,qty")
+    values = path_values("day=2024-01-02/qty=7", SCHEMA, settings)
+    found = {name: value.as_py() for name, value in values.items()}
+    assert found == {"day": datetime.date(2024, 1, 2), "qty": 7}
 
 
 def test_what_is_known_of_commit_times_rules_out_older_files() -> None:

@@ -51,21 +51,14 @@ def test_questions_without_an_answer_are_refused(
         pyhudi.read_table(golden_table(name), **query)
 
 
-def test_a_plan_sets_slices_with_log_files_apart() -> None:
+def test_a_plan_sets_slices_apart_whose_log_files_are_to_be_read() -> None:
     table = pyhudi.open_table(str(golden_table("v6_mor_rollback")))
     plan = plan_read(table, ReadConfig())
-    assert [(each.partition, len(each.log_files)) for each in plan.slices] == [
-        ("north", 4),
-        ("south", 1),
-    ]
+    logs = [(each.partition, len(each.log_files)) for each in plan.slices]
+    assert logs == [("north", 4), ("south", 1)]
     assert [file.partition for file in plan.files] == ["north"]
-
-
-def test_without_log_files_a_slice_is_its_base_file() -> None:
-    table = pyhudi.open_table(str(golden_table("v6_mor_rollback")))
-    plan = plan_read(table, ReadConfig.of(query_type="read_optimized"))
-    assert not plan.slices
-    assert len(plan.files) == 3
+    without = plan_read(table, ReadConfig.of(query_type="read_optimized"))
+    assert (without.slices, len(without.files)) == ((), 3)
 
 
 def test_a_merger_that_a_table_names_is_run_only_when_the_query_names_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import pyhudi
-from pyhudi.config.options.merging import CUSTOM_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
+from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
 from pyhudi.errors import (
     CorruptTableError,
     HudiError,
@@ -55,15 +55,17 @@ def read(table: MorTable, **query) -> list[str]:
     query.setdefault("columns", ["id", "name"])
     for name in {"as_of", "begin", "end"} & query.keys():
         query[name] = moment(query[name])
-    found = pyhudi.read_table(table.path, **query).to_pylist()
-    return sorted(f"{row['id']}:{row['name']}" for row in found)
+    return named(pyhudi.read_table(table.path, **query))
+
+
+def named(rows: pa.Table) -> list[str]:
+    return sorted(f"{row['id']}:{row['name']}" for row in rows.to_pylist())
 
 
 def test_log_records_change_delete_and_add_rows(table: MorTable) -> None:
     table.log("f", "1", rows_at("2", ("a", 6, "2"), ("b", 4, "2"), ("e", 1, "2")))
     table.log("f", "1", delete_block(moment("3"), "c"), version=2)
-    table.instant("2")
-    table.instant("3")
+    table.commits("23")
     assert read(table) == ["a:2", "b:1", "d:1", "e:2"]
     assert read(table, query_type="read_optimized") == ["a:1", "b:1", "c:1", "d:1"]
     assert read(table, as_of="2") == ["a:2", "b:1", "c:1", "d:1", "e:2"]
@@ -72,19 +74,16 @@ def test_log_records_change_delete_and_add_rows(table: MorTable) -> None:
 
 def test_blocks_of_unfinished_and_rolled_back_writes_change_nothing(table: MorTable) -> None:
     table.log("f", "1", rows_at("2", ("a", 9, "2")), rows_at("3", ("b", 9, "3")))
-    table.log(
-        "f", "1", rows_at("4", ("c", 9, "4")), rollback_block(moment("5"), moment("4")), version=2
-    )
+    taken_back = rows_at("4", ("c", 9, "4")), rollback_block(moment("5"), moment("4"))
+    table.log("f", "1", *taken_back, version=2)
     table.instant("2", "deltacommit.inflight")
-    table.instant("4")
-    table.instant("6")
+    table.commits("46")
     assert read(table) == ["a:1", "b:1", "c:1", "d:1"]
 
 
 def test_a_slice_of_log_files_alone_is_read(table: MorTable) -> None:
     table.log("g", "2", rows_at("2", ("x", 1, "2"), ("y", 1, "2")), delete_block(moment("3"), "y"))
-    table.instant("2")
-    table.instant("3")
+    table.commits("23")
     assert read(table) == ["a:1", "b:1", "c:1", "d:1", "x:2"]
     assert read(table, query_type="read_optimized") == ["a:1", "b:1", "c:1", "d:1"]
 
@@ -124,8 +123,7 @@ def test_row_groups_are_left_out_where_stored_rows_have_none(tmp_path: Path) -> 
     made = MorTable.make(tmp_path / "t", hoodie_compaction_payload_class=COMMIT_TIME)
     base = made.base("f", "1", records("1", ("a", 1, "1"), ("b", 1, "1"), ("c", 9, "1")))
     made.log("f", "1", rows_at("2", ("a", 7, "2"), ("c", 0, "2"), ("x", 8, "2")))
-    made.instant("1")
-    made.instant("2")
+    made.commits("12")
     spoil(base, row_group=0)
     assert read(made, filters=pc.field("ts") > 5) == ["a:2", "x:2"]
     with pytest.raises(HudiError):
@@ -136,8 +134,7 @@ def test_changes_since_an_instant_are_merged_with_themselves_alone(table: MorTab
     """As in Hudi: a row that is older than the stored one is a change all the same."""
     table.log("f", "1", rows_at("2", ("a", 9, "2"), ("b", 4, "2")), delete_block(moment("3"), "c"))
     table.log("f", "1", rows_at("4", ("a", 8, "4")), version=2)
-    for time in "234":
-        table.instant(time)
+    table.commits("234")
     assert read(table, query_type="incremental", begin="1") == ["a:2", "b:2"]
     assert read(table, query_type="incremental", begin="2") == ["a:4"]
     assert read(table, query_type="incremental", begin="1", end="3") == ["a:2", "b:2"]
@@ -165,8 +162,7 @@ def test_keys_of_tables_without_meta_columns_are_made_of_the_rows(tmp_path: Path
     own = {**SCHEMA, "fields": OWN}
     changed = [{"id": "a", "ts": 2, "name": "2"}, {"id": "x", "ts": 2, "name": "2"}]
     made.log("f", "1", avro_block(moment("2"), changed, own), delete_block(moment("3"), "b"))
-    for time in "123":
-        made.instant(time)
+    made.commits("123")
     assert read(made) == ["a:2", "c:1", "x:2"]
     assert read(made, columns=["name", "id"]) == ["a:2", "c:1", "x:2"]
     assert pyhudi.read_table(made.path, columns=["name"]).num_rows == 3
@@ -182,8 +178,7 @@ def test_every_row_of_a_key_is_changed(table: MorTable) -> None:
 def test_a_torn_block_is_told_and_left_out(table: MorTable, caplog) -> None:
     block = rows_at("2", ("a", 6, "2"))
     table.log("f", "1", block, rows_at("3", ("b", 6, "3"))[:-3], rows_at("4", ("c", 6, "4")))
-    for time in "234":
-        table.instant(time)
+    table.commits("234")
     with caplog.at_level(logging.WARNING):
         assert read(table) == ["a:2", "b:1", "c:4", "d:1"]
     assert f"log.1_0-0-0: bytes {len(block)} to" in caplog.text
@@ -216,15 +211,6 @@ def test_a_log_file_that_vanished_is_told(table: MorTable, monkeypatch) -> None:
         batches.read_all()
 
 
-def test_a_column_that_the_rule_needs_and_the_table_has_not_orders_nothing(tmp_path: Path) -> None:
-    made = MorTable.make(tmp_path / "t", hoodie_table_precombine_field="moment")
-    made.base("f", "1", records("1", ("a", 9, "1")))
-    made.log("f", "1", rows_at("2", ("a", 1, "2")))
-    made.instant("1")
-    made.instant("2")
-    assert read(made) == ["a:2"]
-
-
 GONE = "_hoodie_is_deleted"
 
 
@@ -242,19 +228,13 @@ class Sums:
 
 def test_a_merger_in_python_that_the_query_names_merges(tmp_path: Path) -> None:
     merger = f"{__name__}:Sums"
-    made = MorTable.make(
-        tmp_path / "t",
-        hoodie_compaction_payload_class=CUSTOM_PAYLOAD,
-        pyhudi_merge_custom_merger=merger,
-    )
+    made = MorTable.merged_by(merger, tmp_path / "t")
     made.base("f", "1", records("1", ("a", 9, "1"), ("b", 9, "1"), ("c", 9, "1")))
     first = rows_at("2", ("a", 1, "2"), ("c", 12, "2"))
     made.log("f", "1", first, rows_at("3", ("a", 2, "3"), ("x", 30, "3")))
-    for time in "123":
-        made.instant(time)
+    made.commits("123")
     for memory in (None, 0):
-        found = read(made, custom_merger=merger, merge_memory=memory)
-        assert found == ["a:12", "b:1", "x:3"]
+        assert read(made, custom_merger=merger, merge_memory=memory) == ["a:12", "b:1", "x:3"]
     batches = pyhudi.read_batches(made.path, columns=["name"], custom_merger=merger)
     assert sorted(batches.read_all().column("name").to_pylist()) == ["1", "12", "3"]
 
@@ -278,8 +258,7 @@ def test_java_payloads_are_refused(tmp_path: Path) -> None:
     made = MorTable.make(tmp_path / "t", hoodie_compaction_payload_class="com.example.Payload")
     made.base("f", "1", records("1", ("a", 9, "1")))
     made.log("f", "1", rows_at("2", ("a", 1, "2")))
-    made.instant("1")
-    made.instant("2")
+    made.commits("12")
     with pytest.raises(UnsupportedError, match=r"com\.example\.Payload"):
         read(made)
 
@@ -329,7 +308,7 @@ def test_log_records_wait_on_disk_past_the_memory_that_is_given(
     assert not spilled
     assert read(table, merge_memory=50_000) == at_once
     batches = pyhudi.read_batches(table.path, columns=["id", "name"], merge_memory=50_000)
-    assert sorted(f"{row['id']}:{row['name']}" for row in batches.read_all().to_pylist()) == at_once
+    assert named(batches.read_all()) == at_once
     assert sum(spilled) >= 2 * 2_000
 
 

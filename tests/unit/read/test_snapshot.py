@@ -51,10 +51,8 @@ def test_a_filter_no_row_meets_gives_no_rows_and_all_columns() -> None:
 
 def test_batches_hold_the_rows_of_the_table() -> None:
     path = golden_table("v6_cow_many_groups")
-    reader = pyhudi.read_batches(path, columns=["id", "price"])
-    assert row_texts(reader.read_all()) == row_texts(
-        pyhudi.read_table(path, columns=["id", "price"])
-    )
+    rows = pyhudi.read_batches(path, columns=["id", "price"]).read_all()
+    assert row_texts(rows) == row_texts(pyhudi.read_table(path, columns=["id", "price"]))
 
 
 def test_memory_is_bounded_by_batches_whatever_the_file(tmp_path: Path) -> None:
@@ -181,9 +179,8 @@ def test_row_groups_a_filter_rules_out_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_path_without_a_table_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(
-        TableNotFoundError, match=f"no Hudi table at {tmp_path}.*write to it to make"
-    ):
+    words = f"no Hudi table at {tmp_path}.*write to it to make"
+    with pytest.raises(TableNotFoundError, match=words):
         pyhudi.read_table(tmp_path)
 
 

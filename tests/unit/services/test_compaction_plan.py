@@ -7,11 +7,11 @@ import pytest
 
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import OptionError
-from pyhudi.filegroup.names import LogFileName, base_file_name
-from pyhudi.filegroup.slices import BaseFile, FileSlice, LogFile
+from pyhudi.filegroup.slices import FileSlice
 from pyhudi.services.compaction_plan import is_due, plan_compaction
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from tests.support.slices import slice_of
 
 MB = 1 << 20
 AT = "20260131120000000"
@@ -20,23 +20,7 @@ _OPTION = "hoodie.compaction."
 
 def made(partition: str, file_id: str, *log_mb: int, base_mb: int = 0) -> FileSlice:
     """A slice with log files of these sizes."""
-    base = BaseFile.of(partition, base_file_name(file_id, "0-0-0", "1"), base_mb * MB)
-    logs = [
-        LogFile(
-            path=f"{partition}/{number}",
-            partition=partition,
-            name=LogFileName(file_id=file_id, base_instant="1", version=number, write_token="0"),
-            size_bytes=size * MB,
-        )
-        for number, size in enumerate(log_mb, 1)
-    ]
-    return FileSlice(
-        partition=partition,
-        file_id=file_id,
-        base_instant="1",
-        base_file=base if base_mb else None,
-        log_files=tuple(logs),
-    )
+    return slice_of(file_id, base_mb * MB, *(mb * MB for mb in log_mb), partition=partition)
 
 
 def chosen(slices: Sequence[FileSlice], strategy: str = "", **options: Any) -> list[str]:
@@ -55,57 +39,42 @@ LOGGED = [
     made("q", "many", 1, 1, 1, base_mb=10),
     made("q", "large", 9),
 ]
-
-
-def test_the_largest_logs_come_first() -> None:
-    assert chosen(LOGGED) == ["large", "many", "small"]
-
-
-def test_small_logs_can_wait() -> None:
-    assert chosen(LOGGED, logfile_size_threshold=3 * MB) == ["large", "many"]
-
-
-def test_most_log_files_come_first() -> None:
-    assert chosen(LOGGED, "LogFileNumBased") == ["many", "small", "large"]
-    assert chosen(LOGGED, "LogFileNumBased", logfile_num_threshold=2) == ["many"]
-
-
-def test_a_bound_is_passed_once() -> None:
-    """A slice without base file is taken to become a full one: 9 MB are read, 100 written."""
-    assert chosen(LOGGED, target_io=109) == ["large"]
-    assert chosen(LOGGED, target_io=110) == ["large", "many"]
-    assert chosen(LOGGED, "BoundedIO", target_io=21) == ["small"]
-    assert chosen(LOGGED, "UnBounded", target_io=1) == ["small", "many", "large"]
-
-
-def test_partitions_are_chosen_by_a_pattern_found_in_them() -> None:
-    options = {"partition_path_regex": "^q"}
-    assert chosen(LOGGED, "PartitionRegexBased", **options) == ["many", "large"]
-
-
 DAYS = [
     made("2026/01/01", "a", 5),
     made("2026/01/20", "b", 1),
     made("2026/01/30", "c", 3),
     made("2026/02/10", "d", 2),
 ]
+NAMED_DAY = [made("year=2026/month=01/day=30", "x", 1)]
+BY_NUMBER, PATTERN = "LogFileNumBased", "PartitionRegexBased"
+BOTH = "DayBasedCompactionStrategy,LogFileSizeBased"
+THREE, TEN = ({"daybased_target_partitions": days} for days in (3, 10))
+# Slices, strategy, options, and what is taken of the slices.
+CHOICES: dict[str, tuple[list[FileSlice], str, dict[str, Any], list[str]]] = {
+    "the largest logs come first": (LOGGED, "", {}, ["large", "many", "small"]),
+    "small logs can wait": (LOGGED, "", {"logfile_size_threshold": 3 * MB}, ["large", "many"]),
+    "most log files come first": (LOGGED, BY_NUMBER, {}, ["many", "small", "large"]),
+    "few log files can wait": (LOGGED, BY_NUMBER, {"logfile_num_threshold": 2}, ["many"]),
+    # A slice without base file is taken to become a full one: 9 MB are read, 100 written.
+    "a bound is passed": (LOGGED, "", {"target_io": 109}, ["large"]),
+    "a bound is passed once": (LOGGED, "", {"target_io": 110}, ["large", "many"]),
+    "a bound of slices as they come": (LOGGED, "BoundedIO", {"target_io": 21}, ["small"]),
+    "no bound": (LOGGED, "UnBounded", {"target_io": 1}, ["small", "many", "large"]),
+    "a pattern": (LOGGED, PATTERN, {"partition_path_regex": "^q"}, ["many", "large"]),
+    "the newest days": (DAYS, "DayBased", {"daybased_target_partitions": 2}, ["d", "c"]),
+    "days with a bound": (DAYS, "DayBasedAndBoundedIO", {**THREE, "target_io": 102}, ["c"]),
+    # Days are told from the 31st.
+    "ten days before today, and the future": (DAYS, "BoundedPartitionAware", TEN, ["d", "c"]),
+    "what is older than ten days": (DAYS, "UnBoundedPartitionAware", TEN, ["a", "b"]),
+    "column names are no part of the day": (NAMED_DAY, "BoundedPartitionAware", {}, ["x"]),
+    "strategies follow each other": (DAYS, BOTH, THREE, ["c", "d", "b"]),
+}
 
 
-def test_the_newest_days_are_compacted() -> None:
-    assert chosen(DAYS, "DayBased", daybased_target_partitions=2) == ["d", "c"]
-    options = {"daybased_target_partitions": 3, "target_io": 102}
-    assert chosen(DAYS, "DayBasedAndBoundedIO", **options) == ["c"]
-
-
-def test_days_are_told_from_today() -> None:
-    """Ten days before the 31st, and all that lies in the future; or those before."""
-    options = {"daybased_target_partitions": 10}
-    assert chosen(DAYS, "BoundedPartitionAware", **options) == ["d", "c"]
-    assert chosen(DAYS, "UnBoundedPartitionAware", **options) == ["a", "b"]
-
-
-def test_column_names_in_a_path_are_no_part_of_the_day() -> None:
-    assert chosen([made("year=2026/month=01/day=30", "x", 1)], "BoundedPartitionAware") == ["x"]
+@pytest.mark.parametrize("what", CHOICES)
+def test_a_strategy_takes_slices_in_its_order(what: str) -> None:
+    slices, strategy, options, wanted = CHOICES[what]
+    assert chosen(slices, strategy, **options) == wanted
 
 
 def test_a_partition_that_is_no_day_is_refused() -> None:
@@ -113,12 +82,6 @@ def test_a_partition_that_is_no_day_is_refused() -> None:
         chosen(LOGGED, "DayBased")
     with pytest.raises(OptionError, match="names no day"):
         chosen([made("2026/13/01", "a", 1)], "DayBased")
-
-
-def test_strategies_follow_each_other() -> None:
-    both = "DayBasedCompactionStrategy,LogFileSizeBased"
-    options = {"daybased_target_partitions": 3}
-    assert chosen(DAYS, both, **options) == ["c", "d", "b"]
 
 
 def test_claimed_file_groups_are_left_alone() -> None:
@@ -131,7 +94,7 @@ def test_an_operation_names_its_files_and_their_size() -> None:
     config = CompactionConfig()
     (_, found, _) = plan_compaction(LOGGED, (), config, at=AT, full_file_bytes=MB).operations
     assert found.base_file == "many_0-0-0_1.parquet"
-    assert found.log_files == (".many_1.log.1_0", ".many_1.log.2_0", ".many_1.log.3_0")
+    assert found.log_files == tuple(f".many_1.log.{number}_0-0-0" for number in (1, 2, 3))
     assert found.metrics == {
         "TOTAL_LOG_FILES": 3.0,
         "TOTAL_IO_MB": 23.0,
@@ -149,12 +112,8 @@ def timeline(*names: str) -> Timeline:
         "c": (Action.COMMIT, State.COMPLETED),
         "p": (Action.COMPACTION, State.REQUESTED),
     }
-    return Timeline.of(
-        Instant(
-            time=f"20260131{name[1:]}0000000", action=kinds[name[0]][0], state=kinds[name[0]][1]
-        )
-        for name in names
-    )
+    found = ((f"20260131{name[1:]}0000000", *kinds[name[0]]) for name in names)
+    return Timeline.of(Instant(time=at, action=action, state=state) for at, action, state in found)
 
 
 def due(instants: Timeline, trigger: str, *, seconds: int = 3600) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pyhudi
-from pyhudi.errors import ConflictError, InvariantError
+from pyhudi.errors import InvariantError
 from pyhudi.schema.codec import read_container
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import plan_rollback, roll_back
@@ -16,7 +16,6 @@ from pyhudi.table.table import open_table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Writer
-from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkerType, delete_markers, leave_marker
 from tests.support.faulty import Fault, Faults, FaultyStorage, bury
 from tests.support.golden import expected_rows, golden_copy, row_texts
@@ -84,16 +83,6 @@ def test_a_completed_write_is_not_rolled_back():
         roll_back(table_of(storage, CONFIG), clock_at(), instant)
     roll_back(table_of(storage, CONFIG), clock_at(), "20200101000000000")
     assert storage.files == before
-
-
-def test_recovery_waits_for_a_writer_that_lives():
-    storage, clock = new_table(), clock_at()
-    with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
-        before = dict(storage.files)
-        with pytest.raises(ConflictError, match=run.instant):
-            recover(writer_on(storage, clock))
-        assert storage.files == before
-        run.withdraw()
 
 
 def test_recovery_undoes_several_dead_writes():

@@ -1,11 +1,12 @@
 """Tables of Hudi, opened."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from pyhudi.schema.metafields import META_FIELDS
-from pyhudi.table.table import load_table, open_table
+from pyhudi.table.table import Table, load_table, open_table
 from tests.support.golden import golden_copy, golden_names, golden_table
 
 
@@ -13,40 +14,25 @@ def expected(name: str, file: str) -> str:
     return (golden_table(name).parent / "expected" / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", golden_names("v6_cow_"))
-def test_the_latest_files_are_the_slices_that_hudi_finds(name: str) -> None:
-    found = [
-        (file.partition, file.file_id, file.instant, file.name)
-        for file in open_table(str(golden_table(name))).latest_base_files()
-    ]
-    slices = [json.loads(line) for line in expected(name, "slices.jsonl").splitlines()]
-    theirs = [(s["partition"], s["file_id"], s["base_instant"], s["base_file"]) for s in slices]
-    assert found == sorted(theirs)
+def slices_of(table: Table) -> Iterator[tuple[object, ...]]:
+    for each in table.latest_slices():
+        base = None if each.base_file is None else each.base_file.name
+        logs = [str(log.name) for log in each.log_files]
+        yield each.partition, each.file_id, each.base_instant, base, logs
 
 
-MERGE_ON_READ = [*golden_names("v6_mor_"), *golden_names("v9_as_v6")]
-
-
-@pytest.mark.parametrize("name", MERGE_ON_READ)
-def test_the_latest_slices_are_those_that_hudi_finds(name: str) -> None:
-    found = [
-        (
-            each.partition,
-            each.file_id,
-            each.base_instant,
-            None if each.base_file is None else each.base_file.name,
-            [str(log.name) for log in each.log_files],
-        )
-        for each in open_table(str(golden_table(name))).latest_slices()
-    ]
+@pytest.mark.parametrize("name", [*golden_names("v6_"), *golden_names("v9_as_v6")])
+def test_the_latest_slices_and_base_files_are_those_that_hudi_finds(name: str) -> None:
+    table = open_table(str(golden_table(name)))
     slices = [json.loads(line) for line in expected(name, "slices.jsonl").splitlines()]
     # Hudi lists files of change data too, and passes over them when it reads rows.
     logs = [[log for log in s["log_files"] if not log.endswith(".cdc")] for s in slices]
-    theirs = [
-        (s["partition"], s["file_id"], s["base_instant"], s["base_file"], of_slice)
-        for s, of_slice in zip(slices, logs, strict=True)
-    ]
-    assert found == sorted(theirs)
+    named = [(s["partition"], s["file_id"], s["base_instant"], s["base_file"]) for s in slices]
+    theirs = sorted((*names, of_slice) for names, of_slice in zip(named, logs, strict=True))
+    assert list(slices_of(table)) == theirs
+    if not any(logs):
+        files = table.latest_base_files()
+        assert [(f.partition, f.file_id, f.instant, f.name) for f in files] == sorted(named)
 
 
 # Hudi writes v6_cow_custom_keygen_long and cannot read it.

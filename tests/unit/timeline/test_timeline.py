@@ -18,10 +18,8 @@ REQUESTED, INFLIGHT = State.REQUESTED, State.INFLIGHT
 def test_of_an_instants_states_the_latest_counts_whatever_the_order() -> None:
     files = [instant("2"), instant("1", state=INFLIGHT), instant("2", state=REQUESTED)]
     timeline = Timeline.of([*files, instant("1", state=REQUESTED)])
-    assert [(found.time, found.state) for found in timeline] == [
-        ("1", INFLIGHT),
-        ("2", State.COMPLETED),
-    ]
+    found = [(each.time, each.state) for each in timeline]
+    assert found == [("1", INFLIGHT), ("2", State.COMPLETED)]
 
 
 def test_a_compaction_that_has_ended_is_its_commit() -> None:

@@ -19,13 +19,8 @@ Row = tuple[str, str, int]
 
 def keyed(rows: Sequence[tuple[str, str, int, str]]) -> tuple[pa.Table, pa.StringArray]:
     paths, keys, ordering, values = ([*column] for column in zip(*rows, strict=True))
-    return (
-        pa.Table.from_arrays(
-            [pa.array(keys), pa.array(keys), pa.array(ordering, pa.int64()), pa.array(values)],
-            schema=SCHEMA,
-        ),
-        pa.array(paths, pa.string()),
-    )
+    arrays = [pa.array(keys), pa.array(keys), pa.array(ordering, pa.int64()), pa.array(values)]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA), pa.array(paths, pa.string())
 
 
 def combined(rows: Sequence[Row], size: int) -> list[tuple[str, str, int, str]]:
@@ -54,7 +49,5 @@ def test_of_each_key_the_highest_and_of_these_the_last_to_arrive_stands(rows: li
 
 @pytest.mark.parametrize("size", [1, 2, 100])
 def test_one_key_in_two_partitions_is_two_records(size: int) -> None:
-    assert combined([("q", "a", 1), ("p", "a", 2)], size) == [
-        ("p", "a", 2, "1"),
-        ("q", "a", 1, "0"),
-    ]
+    found = combined([("q", "a", 1), ("p", "a", 2)], size)
+    assert found == [("p", "a", 2, "1"), ("q", "a", 1, "0")]

@@ -28,10 +28,8 @@ def _keyed(
 ) -> tuple[list[list[str]], FailedRecords]:
     failed = FailedRecords(config)
     keying = Keying(generator=GENERATOR, data_schema=SCHEMA, failures=config)
-    rows = (
-        pa.Table.from_pylist([{"id": k, "n": n} for k, n in batch], schema=WIDE)
-        for batch in batches
-    )
+    named = ([{"id": key, "n": n} for key, n in batch] for batch in batches)
+    rows = (pa.Table.from_pylist(each, schema=WIDE) for each in named)
     found = keyed_batches(rows, keying, failed, 0)
     return [keyed["_hoodie_record_key"].to_pylist() for keyed, _ in found], failed
 

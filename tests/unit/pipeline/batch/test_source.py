@@ -14,7 +14,7 @@ from pyhudi.jobs import JobResult
 from pyhudi.pipeline.batch.source import ParquetRows, local_files, parquet_rows
 from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
-from tests.support.orders import HERE, OPERATION, OPTIONS, SCHEMA, many, rows_of
+from tests.support.orders import HERE, OPERATION, OPTIONS, SCHEMA, many, report_to, rows_of
 
 NANOS = pa.list_(pa.timestamp("ns"))
 JULIAN = {"org.apache.spark.legacyDateTime": ""}
@@ -105,11 +105,7 @@ def test_texts_that_repeat_are_written_as_if_each_row_had_its_own(tmp_path: Path
     found = source_of(tmp_path / "source", first, tables[1], row_group_size=700)
     assert found.with_dictionaries(SCHEMA.names).encoded == ("part", "value")
     assert found.with_dictionaries(["id", "value"]).encoded == ("value",)
-    more = {
-        "hoodie.table.base.file.format": file_format,
-        "pyhudi.write.error.policy": "report",
-        "pyhudi.write.error.path": str(tmp_path / "failed"),
-    }
+    more = {"hoodie.table.base.file.format": file_format, **report_to(tmp_path / "failed")}
     table, expected = tmp_path / "table", pa.concat_tables(tables).sort_by("id")
     assert written(found, table, "bulk_insert", **more).records["failed"] == 1
     (failed,) = pq.read_table(tmp_path / "failed")["row"].to_pylist()

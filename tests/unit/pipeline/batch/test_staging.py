@@ -12,16 +12,9 @@ def test_texts_are_carried_that_neither_keys_nor_paths_nor_ordering_look_at() ->
         partition_fields=("place.town", "day"),
         key_generator_class="org.apache.hudi.keygen.ComplexKeyGenerator",
     )
-    schema = pa.schema(
-        [
-            pa.field("id", pa.string()),
-            pa.field("day", pa.string()),
-            pa.field("place", pa.struct([("town", pa.string())])),
-            pa.field("version", pa.string()),
-            pa.field("note", pa.string()),
-            pa.field("needed", pa.string(), nullable=False),
-            pa.field("count", pa.int64()),
-        ]
-    )
+    texts = [pa.field(name, pa.string()) for name in ("id", "day", "version", "note")]
+    place = pa.field("place", pa.struct([("town", pa.string())]))
+    needed = pa.field("needed", pa.string(), nullable=False)
+    schema = pa.schema([*texts, place, needed, pa.field("count", pa.int64())])
     keying = Keying(generator=generator, data_schema=schema, ordering_fields=("version",))
     assert keying.carried_texts == ("note",)

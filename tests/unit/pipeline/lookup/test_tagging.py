@@ -2,24 +2,14 @@
 
 import pytest
 
-from pyhudi.filegroup.slices import BaseFile
 from pyhudi.pipeline.batch.matches import KeyMatches, MatchCount
 from pyhudi.pipeline.batch.staging import PieceInfo
 from pyhudi.pipeline.lookup.tagging import TaggedBatch, plan_lookup
+from tests.support.slices import base_of
 
 PARTITIONS = ("p", "q", "r")
 SIZE = 40 << 20
-
-
-def file(number: int) -> BaseFile:
-    partition = PARTITIONS[number % 3]
-    name = f"f{number}-0_1-2-3_20260102030405678.parquet"
-    found = BaseFile.of(partition, name, SIZE)
-    assert found is not None
-    return found
-
-
-FILES = [file(number) for number in range(9)]
+FILES = [base_of(f"f{number}-0", SIZE, PARTITIONS[number % 3]) for number in range(9)]
 PIECES = [
     PieceInfo(partition_path=partition, piece_id=number, count_rows=400_000)
     for number, partition in enumerate(("p", "q", "p", "p", "new"))

@@ -6,14 +6,8 @@ from pyhudi.schema.evolution.misfits import misfit_rows
 
 _ELEMENT = pa.struct([("a", pa.int64())])
 _NARROW = pa.struct([pa.field("a", pa.int32(), nullable=False)])
-_KINDS = pa.schema(
-    [
-        ("s", _ELEMENT),
-        ("l", pa.large_list(_ELEMENT)),
-        ("m", pa.map_(pa.string(), _ELEMENT)),
-        ("n", pa.int64()),
-    ]
-)
+_LISTS = {"l": pa.large_list(_ELEMENT), "m": pa.map_(pa.string(), _ELEMENT)}
+_KINDS = pa.schema({"s": _ELEMENT, **_LISTS, "n": pa.int64()})
 _TARGET = pa.schema(
     [
         ("s", _NARROW),

@@ -55,12 +55,9 @@ def blocks_in(storage: MemoryStorage, path: str) -> list[tuple[Block, bytes]]:
 
 def rows_in(storage: MemoryStorage, path: str) -> list[dict]:
     source = pa.BufferReader(storage.files[path])
-    found = []
-    for block in iter_blocks(source, path):
-        if block.kind is not BlockKind.DELETE:
-            for rows in iter_rows(block, source):
-                found.extend(rows.to_pylist())
-    return found
+    blocks = [each for each in iter_blocks(source, path) if each.kind is not BlockKind.DELETE]
+    found = [rows for block in blocks for rows in iter_rows(block, source)]
+    return [row for rows in found for row in rows.to_pylist()]
 
 
 def deletes_in(storage: MemoryStorage, stat: WriteStat) -> Deletes:
@@ -74,16 +71,11 @@ def test_rows_lie_in_the_next_log_file_with_their_meta_columns(kind: LogDataForm
     storage, stat = appended(batch(3), logs=LogConfig(data_format=kind))
     assert stat.path == f"p/{NAME.format(3)}"
     found = rows_in(storage, stat.path)
-    assert [(row["id"], row["ts"], row["value"]) for row in found] == [
-        ("k00000", 0, "v"),
-        ("k00001", 1, "v"),
-        ("k00002", 2, "v"),
-    ]
+    own = [(row["id"], row["ts"], row["value"]) for row in found]
+    assert own == [(f"k{n:05d}", n, "v") for n in range(3)]
     assert [row["_hoodie_commit_seqno"] for row in found] == [f"{AT}_0_{n}" for n in range(3)]
-    assert {
-        (row["_hoodie_commit_time"], row["_hoodie_partition_path"], row["_hoodie_file_name"])
-        for row in found
-    } == {(AT, "p", "f-0")}
+    names = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
+    assert {tuple(row[name] for name in names) for row in found} == {(AT, "p", "f-0")}
 
 
 def test_statistics_say_what_was_appended_and_to_what() -> None:
@@ -143,13 +135,10 @@ def test_a_log_file_that_is_full_is_followed_by_another() -> None:
     assert len(stats) > 2
     assert sum(stat.num_writes for stat in stats) == 200
     assert all(stat.file_size_bytes > 3_000 for stat in stats[:-1])
-    assert [row["id"] for stat in stats for row in rows_in(storage, stat.path or "")] == [
-        f"k{number:05d}" for number in range(200)
-    ]
-    assert stats[-1].log_files == (
-        *PLACE.log_files,
-        *(NAME.format(stat.log_version) for stat in stats),
-    )
+    keys = [row["id"] for stat in stats for row in rows_in(storage, stat.path or "")]
+    assert keys == [f"k{number:05d}" for number in range(200)]
+    names = tuple(NAME.format(stat.log_version) for stat in stats)
+    assert stats[-1].log_files == PLACE.log_files + names
 
 
 @pytest.mark.parametrize("by_time", [True, False])

@@ -47,9 +47,8 @@ def test_a_file_that_has_reached_its_size_is_followed_by_the_next(monkeypatch: p
     stats = list(create_files(job, task(), partition="p", file_id="f-0", rows=rows))
     assert len(stats) > 2
     assert [stat.file_id for stat in stats] == [f"f-{number}" for number in range(len(stats))]
-    assert [key for stat in stats for key in keys_in(storage, stat.path)] == [
-        f"k{n:05d}" for n in range(30_000)
-    ]
+    keys = [key for stat in stats for key in keys_in(storage, stat.path)]
+    assert keys == [f"k{n:05d}" for n in range(30_000)]
     assert all(35_000 < size < 60_000 for size in [stat.file_size_bytes for stat in stats][:-1])
     assert sum(stat.num_inserts for stat in stats) == 30_000
     assert parquet_files(storage) == sorted(stat.path or "" for stat in stats)
@@ -57,10 +56,8 @@ def test_a_file_that_has_reached_its_size_is_followed_by_the_next(monkeypatch: p
 
 def test_rows_that_fit_are_one_file_with_its_marker_and_partition():
     storage = MemoryStorage()
-    job = job_on(storage, INSTANT)
-    (stat,) = create_files(
-        job, task(3, 9), partition="a=1/b", file_id="f-0", rows=numbered(range(5))
-    )
+    job, rows = job_on(storage, INSTANT), numbered(range(5))
+    (stat,) = create_files(job, task(3, 9), partition="a=1/b", file_id="f-0", rows=rows)
     assert stat.path == f"a=1/b/f-0_3-1-9_{INSTANT}.parquet"
     assert (stat.prev_commit, stat.num_writes, stat.num_inserts) == ("null", 5, 5)
     assert f".hoodie/.temp/{INSTANT}/{stat.path}.marker.CREATE" in storage.files
@@ -71,9 +68,8 @@ def test_rows_that_fit_are_one_file_with_its_marker_and_partition():
 
 def test_a_table_without_partitions_has_its_files_at_its_root():
     storage = MemoryStorage()
-    (stat,) = create_files(
-        job_on(storage, INSTANT), task(), partition="", file_id="f-0", rows=numbered(range(1))
-    )
+    job, rows = job_on(storage, INSTANT), numbered(range(1))
+    (stat,) = create_files(job, task(), partition="", file_id="f-0", rows=rows)
     assert stat.path == f"f-0_0-1-0_{INSTANT}.parquet"
     assert "partitionDepth=0" in storage.files[".hoodie_partition_metadata"].decode()
 
@@ -201,8 +197,7 @@ def test_every_codec_writes_what_it_says(codec: ParquetCodec):
 
 def test_a_writer_left_without_a_row_has_no_file():
     storage = MemoryStorage()
-    with FileGroupWriter(
-        job_on(storage, INSTANT), task(), partition="p", file_id_prefix="f"
-    ) as writer:
+    job = job_on(storage, INSTANT)
+    with FileGroupWriter(job, task(), partition="p", file_id_prefix="f") as writer:
         writer.write(numbered(range(0)))
     assert (writer.stats, storage.files) == ([], {})

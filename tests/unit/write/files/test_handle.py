@@ -65,12 +65,8 @@ def test_generated_keys_begin_with_the_instant_that_wrote_the_row() -> None:
     job = job_on(storage, SECOND, **generated, is_concatenating=True)
     stat = merge_file(job, task(), first, rows)
     found = stored(storage, stat.path)
-    assert found[RECORD_KEY].to_pylist() == [
-        f"{FIRST}_0_0",
-        f"{FIRST}_0_1",
-        f"{SECOND}_0_0",
-        f"{SECOND}_0_1",
-    ]
+    keys = [f"{instant}_0_{number}" for instant in (FIRST, SECOND) for number in (0, 1)]
+    assert found[RECORD_KEY].to_pylist() == keys
     assert found[COMMIT_TIME].to_pylist() == [FIRST, FIRST, SECOND, SECOND]
     footer = pq.read_metadata(pa.BufferReader(storage.files[stat.path or ""])).metadata
     assert footer[b"hoodie_max_record_key"].decode() == f"{SECOND}_0_1"

@@ -18,9 +18,8 @@ from pyhudi.services.recovery import recover
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import load_table
 from tests.support.clocks import FakeClock
-from tests.support.golden_memory import LOGS_PLANNED as PLANNED
-from tests.support.golden_memory import LOGS_TABLE as TABLE
 from tests.support.golden_memory import (
+    LOGGED,
     NOW_MS,
     before_log_compaction,
     clock_at,
@@ -33,6 +32,8 @@ from tests.support.golden_memory import (
     read_texts,
     values,
 )
+from tests.support.golden_memory import LOGS_PLANNED as PLANNED
+from tests.support.golden_memory import LOGS_TABLE as TABLE
 from tests.support.in_process import run_pending, writer_on
 from tests.support.log_files import avro_block, deletes, rollback_block
 from tests.support.memory import MemoryStorage
@@ -40,15 +41,6 @@ from tests.support.mor_history import History
 from tests.support.mor_table import COMMIT_TIME, EVENT_TIME, SCHEMA, MorTable, moment, records
 from tests.unit.read.test_rows import rows_of as rows_in
 
-LOGGED = (
-    "v6_mor_bucket",
-    "v6_mor_hfile_logs",
-    "v6_mor_logs_avro",
-    "v6_mor_logs_parquet",
-    "v6_mor_partial_payload",
-    "v6_mor_pending_compaction",
-    "v6_mor_rollback",
-)
 # What two writers of the same blocks may have different.
 OWN = ("path", "totalWriteBytes", "fileSizeInBytes", "runtimeStats", "logFiles", "recordsStats")
 
@@ -95,7 +87,7 @@ def test_a_plan_of_hudi_comes_to_what_hudi_made_of_it() -> None:
     assert counts_of(storage, PLANNED) == counts_of(done, PLANNED)
 
 
-@pytest.mark.parametrize("name", LOGGED)
+@pytest.mark.parametrize("name", [*LOGGED, "v6_mor_pending_compaction"])
 def test_a_log_compaction_changes_no_row_at_any_instant(name: str) -> None:
     storage, ticks = golden_in_memory(name), clock_at()
     recover(writer_on(storage, ticks))
@@ -151,9 +143,8 @@ def test_deletes_keep_the_ordering_values_that_they_came_with(tmp_path: Path) ->
     kept = read_deletes(gone[1], gone[2])
     kinds = dict(zip(kept.keys.to_pylist(), kept.kinds.tolist(), strict=True))
     assert kinds == {"k1": OrderingKind.LONG, "k2": OrderingKind.INT}
-    assert {block.header[HeaderKey.COMPACTED_BLOCK_TIMES] for _, block, _ in (rows, gone)} == {
-        f"{moment('3')},{moment('2')}"
-    }
+    for _, block, _ in (rows, gone):
+        assert block.header[HeaderKey.COMPACTED_BLOCK_TIMES] == f"{moment('3')},{moment('2')}"
 
 
 def test_rows_keep_their_meta_columns(tmp_path: Path) -> None:
@@ -194,12 +185,10 @@ def test_records_past_their_memory_are_log_compacted_from_disk(tmp_path: Path, m
     blocks = [row_block(str(n), *((f"k{m}", n, "v" * n) for m in range(40))) for n in range(2, 6)]
     whole, spilled = made(tmp_path / "a", *blocks), made(tmp_path / "b", *blocks)
     instant = compacted_logs(whole)
-    small = {
-        "hoodie__memory__compaction__max__size": "64",
-        "hoodie__memory__spillable__map__path": str(tmp_path),
-    }
+    folder = {"hoodie__memory__spillable__map__path": str(tmp_path)}
     monkeypatch.setattr("pyhudi.write.files.log_compact.BATCH_ROWS", 7)
-    assert compacted_logs(spilled, **small) == instant
+    small = compacted_logs(spilled, hoodie__memory__compaction__max__size="64", **folder)
+    assert small == instant
     assert rows_of(spilled, instant) == rows_of(whole, instant)
 
 
@@ -219,7 +208,6 @@ def test_any_history_reads_the_same_after_log_compactions(payload: str, seed: in
         assert rows_in(history.table) == history.model.read()
         for time, state in history.states.items():
             assert rows_in(history.table, as_of=moment(time)) == state
-    compaction = plan(storage, clock_at(NOW_MS + 9_000))
-    if compaction:
+    if compaction := plan(storage, clock_at(NOW_MS + 9_000)):
         execute(storage, clock_at(NOW_MS + 10_000), compaction)
     assert rows_in(history.table) == history.model.read()

@@ -16,15 +16,10 @@ from pyhudi.filegroup.slices import AppendTarget, BaseFile
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
 from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
+from tests.support.slices import base_of as base
 
 SIZING = FileSizing(max_file_size=10_000, small_file_limit=8_000)
 RECORD_BYTES = 10
-
-
-def base(file_id: str, size: int, partition: str = "p") -> BaseFile:
-    found = BaseFile.of(partition, f"{file_id}_0-0-0_1.parquet", size)
-    assert found is not None
-    return found
 
 
 def plan_of(
@@ -33,6 +28,7 @@ def plan_of(
     files: Sequence[BaseFile],
     sizing: FileSizing = SIZING,
     new_numbers: Iterator[int] | None = None,
+    possible: frozenset[str] = frozenset(),
     **more: Any,
 ) -> BucketPlan:
     numbers = new_numbers or count()
@@ -40,7 +36,7 @@ def plan_of(
     for file in files:
         by_partition.setdefault(file.partition, []).append(file)
     return assign_buckets(
-        WorkloadProfile(inserts=inserts, updates=updates),
+        WorkloadProfile(inserts=inserts, updates=updates, possible=possible),
         by_partition,
         sizing=sizing,
         record_size_bytes=RECORD_BYTES,
@@ -65,20 +61,16 @@ def test_files_of_equal_size_are_filled_in_the_order_of_their_ids():
     assert shape(plan) == [("a", 0, 600), ("b", 0, 100)]
 
 
-def test_a_limit_of_zero_leaves_every_file_alone():
-    sizing = FileSizing(max_file_size=10_000, small_file_limit=0)
-    assert shape(plan_of({"p": 5}, {}, [base("a", 10)], sizing)) == [("new0-0", 0, 5)]
-
-
 def test_a_file_of_just_the_limit_is_not_small():
     files = [base("at", SIZING.small_file_limit), base("below", SIZING.small_file_limit - 1)]
     plan = plan_of({"p": 300}, {}, files)
     assert [bucket.file_id for bucket in plan.buckets if bucket.base] == ["below"]
 
 
-def test_a_small_file_without_room_gets_nothing():
-    sizing = FileSizing(max_file_size=10_000, small_file_limit=20_000)
-    assert shape(plan_of({"p": 5}, {}, [base("a", 9_995)], sizing)) == [("new0-0", 0, 5)]
+@pytest.mark.parametrize(("limit", "size"), [(0, 10), (20_000, 9_995)], ids=["limit 0", "no room"])
+def test_a_file_that_is_not_small_or_has_no_room_gets_nothing(limit: int, size: int) -> None:
+    sizing = FileSizing(max_file_size=10_000, small_file_limit=limit)
+    assert shape(plan_of({"p": 5}, {}, [base("a", size)], sizing)) == [("new0-0", 0, 5)]
 
 
 def test_new_file_groups_get_equal_shares_of_what_fits():
@@ -95,12 +87,8 @@ def test_the_inflight_file_lists_inserts_by_partition_and_updates_by_file_group(
         (part, stat.file_id, stat.prev_commit, stat.num_inserts, stat.num_update_writes)
         for part, stat in found
     ]
-    assert told == [
-        ("p", "", "null", 0, 0),
-        ("p", "a", "1", 0, 1),
-        ("p", "b", "2", 0, 2),
-        ("q", "", "null", 4, 0),
-    ]
+    own = [("p", "", "null", 0, 0), ("p", "a", "1", 0, 1), ("p", "b", "2", 0, 2)]
+    assert told == [*own, ("q", "", "null", 4, 0)]
     assert found[0][1].to_json()["runtimeStats"] is None
 
 
@@ -137,11 +125,8 @@ def test_every_row_has_a_place_that_has_room(files, inserts, data):
         assert (partition in plan.shares) == (rows > 0)
         fill = [b for b in plan.buckets if b.partition == partition and b.inserts and b.base]
         opened = any(b.base is None for b in plan.buckets if b.partition == partition)
-        small = [
-            size
-            for (part, _), size in sizes.items()
-            if part == partition and size < SIZING.small_file_limit
-        ]
+        own = [file.size_bytes for file in bases if file.partition == partition]
+        small = [size for size in own if size < SIZING.small_file_limit]
         if opened:
             # New file groups come after every small file is full.
             assert sorted(b.base.size_bytes for b in fill if b.base) == sorted(small)
@@ -192,16 +177,8 @@ def test_thirty_small_batches_make_no_heap_of_small_files():
 
 
 def test_rows_that_may_come_get_a_file_group_and_touch_no_small_file() -> None:
-    profile = WorkloadProfile(inserts={"p": 0}, updates={}, possible=frozenset({"p"}))
-    small = base("small", 10)
-    plan = assign_buckets(
-        profile,
-        {"p": [small]},
-        sizing=FileSizing(),
-        record_size_bytes=100,
-        new_file_id=lambda: "new-0",
-    )
-    assert [(bucket.file_id, bucket.base) for bucket in plan.buckets] == [("new-0", None)]
+    plan = plan_of({"p": 0}, {}, [base("small", 10)], possible=frozenset({"p"}))
+    assert [(bucket.file_id, bucket.base) for bucket in plan.buckets] == [("new0-0", None)]
 
 
 def test_updates_are_appended_unless_the_file_is_small_and_gets_inserts() -> None:
@@ -216,11 +193,6 @@ def test_updates_are_appended_unless_the_file_is_small_and_gets_inserts() -> Non
     sizing = FileSizing(small_file_candidates=1)
     plan = plan_of({"growing": 5}, dict.fromkeys(logs, 3), files, sizing, logs=logs)
     kinds = {(b.partition, b.file_id): b.log is not None for b in plan.buckets}
-    assert kinds == {
-        ("growing", "large"): True,
-        ("growing", "small"): False,
-        ("still", "large"): True,
-        ("still", "small"): True,
-    }
+    assert kinds == {place: place != ("growing", "small") for place in logs}
     (rewritten,) = [bucket for bucket in plan.buckets if bucket.base is not None]
     assert (rewritten.updates, rewritten.inserts) == (3, 5)

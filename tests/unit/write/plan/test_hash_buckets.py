@@ -5,24 +5,15 @@ import pytest
 
 from pyhudi.errors import TableMismatchError
 from pyhudi.filegroup.names import hash_bucket_file_id, hash_bucket_of
-from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileSlice
+from pyhudi.filegroup.slices import AppendTarget, FileSlice
 from pyhudi.write.plan.hash_buckets import NOWHERE, assign_hash_buckets, hash_groups, hash_profile
+from tests.support.slices import slice_of
 
 UUID = "951c49bd-8c75-d3d5-ebf2-35b10000abcd"
 
 
 def file(bucket: int, partition: str = "p", tail: str = UUID) -> FileSlice:
-    return slice_of(hash_bucket_file_id(bucket, tail), partition)
-
-
-def slice_of(file_id: str, partition: str = "p") -> FileSlice:
-    name = f"{file_id}_1-2-3_20260102030405678.parquet"
-    return FileSlice(
-        partition=partition,
-        file_id=file_id,
-        base_instant="20260102030405678",
-        base_file=BaseFile.of(partition, name, 100),
-    )
+    return slice_of(hash_bucket_file_id(bucket, tail), 100, partition=partition)
 
 
 def counts(**partitions: list[int]) -> dict[str, np.ndarray]:
@@ -73,7 +64,7 @@ def test_deletes_open_nothing() -> None:
     ("files", "message"),
     [
         ([file(3)], "none of 3 buckets"),
-        ([slice_of(f"{UUID}-0")], "none of 3 buckets"),
+        ([slice_of(f"{UUID}-0", 100)], "none of 3 buckets"),
         ([file(1), file(1, tail=UUID.replace("8c75", "8c76"))], "same bucket"),
     ],
 )

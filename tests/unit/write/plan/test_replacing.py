@@ -3,8 +3,8 @@
 import pytest
 
 from pyhudi.config.options.operations import Operation
-from pyhudi.filegroup.slices import BaseFile
 from pyhudi.write.plan.replacing import matching_partitions, replaced_file_ids, replaced_partitions
+from tests.support.slices import base_of
 
 EXISTING = ("2024/01", "2024/02", "2025/01", "a.b", "a*b", "axb", "")
 
@@ -48,11 +48,6 @@ def test_each_operation_replaces_its_own_partitions(
 
 
 def test_every_file_group_of_a_partition_is_replaced() -> None:
-    files = [
-        BaseFile.of(partition, f"{group}_0-0-0_20260101000000000.parquet", 1)
-        for partition, group in (("p", "g2-0"), ("p", "g1-0"), ("q", "g3-0"))
-    ]
-    assert replaced_file_ids(["p", "new", "p"], filter(None, files)) == {
-        "new": (),
-        "p": ("g1-0", "g2-0"),
-    }
+    files = [base_of("g2-0", 1, "p"), base_of("g1-0", 1, "p"), base_of("g3-0", 1, "q")]
+    found = replaced_file_ids(["p", "new", "p"], files)
+    assert found == {"new": (), "p": ("g1-0", "g2-0")}
