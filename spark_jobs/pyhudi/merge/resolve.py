@@ -52,7 +52,7 @@ def resolve_rule(
         load_merger(config.custom_merger or "")
     return MergeRule(
         mode=mode,
-        ordering_fields=() if mode is MergeMode.COMMIT_TIME else config.ordering_fields,
+        ordering_fields=() if config.is_ordered_by_commit_time else config.ordering_fields,
         delete_marker=marker,
         defaults=defaults if mode is MergeMode.NON_DEFAULTS else {},
         merger=config.custom_merger,

@@ -11,7 +11,7 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.failures import check_error_path
 from pyhudi.config.options.files import SORT_MODE
 from pyhudi.config.options.keygen import GLOBAL_DELETE, plain_class
-from pyhudi.config.options.merging import MergeMode, default_payload
+from pyhudi.config.options.merging import MODE_PROPERTY, MergeMode, default_payload
 from pyhudi.config.options.operations import DROP_DUPLICATES, DUPLICATE_POLICY
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
@@ -157,7 +157,7 @@ def _new_config(write: WriteConfig) -> TableConfig:
         settings.partition_fields or (),
         settings.key_generator,
     )
-    ordering = settings.ordering_fields or ()
+    ordering, mode = settings.ordering_fields or (), write.merging.mode
     return TableConfig(
         name=settings.name,
         database=settings.database,
@@ -177,6 +177,7 @@ def _new_config(write: WriteConfig) -> TableConfig:
         populate_meta_fields=settings.populate_meta_fields is not False,
         timezone=settings.timezone,
         base_file_format=(settings.base_file_format or BaseFileFormat.PARQUET).value,
+        raw={} if mode is None else {MODE_PROPERTY: mode.value},
     )
 
 

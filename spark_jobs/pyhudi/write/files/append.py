@@ -96,7 +96,10 @@ def _deletes(
     keys = one_array(rows.column(RECORD_KEY)).cast(pa.string())
     if context.is_deleting:
         return unconditional_deletes(pa.concat_arrays([gone, keys]), partition)
-    orderings = [one_array(each) for each in ordering_columns(rows, context.rule.ordering_fields)]
+    # By commit time a delete holds whatever it meets: a value would have Hudi 0.15 weigh it.
+    is_weighed = context.rule.mode is not MergeMode.COMMIT_TIME
+    paths = context.rule.ordering_fields if is_weighed else ()
+    orderings = [one_array(each) for each in ordering_columns(rows, paths)]
     return joined_deletes(
         [unconditional_deletes(gone, partition), ordered_deletes(keys, partition, orderings)]
     )
