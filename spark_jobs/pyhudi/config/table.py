@@ -258,8 +258,8 @@ class TableConfig:
     def is_ordered_by_commit_time(self) -> bool:
         """Whether the table was made with COMMIT_TIME_ORDERING, by that name.
 
-        Not: a table that has only the payload class that Hudi 1.x takes for it; it looks at ordering
-            values within a batch.
+        Not: a table that has only the payload class that Hudi 1.x takes for it; it looks at
+            ordering values within a batch.
         """
         return self.raw.get(MODE_PROPERTY) == RecordMergeMode.COMMIT_TIME.value
 

@@ -12,8 +12,8 @@ from pyhudi.config.options.merging import DELETE_FIELD, DELETE_MARKER, DeleteMar
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.merge.custom import load_merger
-from pyhudi.merge.ordering import field_at
 from pyhudi.merge.rule import OPERATION, MergeRule
+from pyhudi.schema.columns import field_at
 
 _DMS_MARKER = DeleteMarker(field=OPERATION, value="D")
 _ORDERED = (MergeMode.EVENT_TIME, MergeMode.PARTIAL_UPDATE, MergeMode.CUSTOM)

@@ -52,8 +52,8 @@ class Merged:
 class MergeRule:
     """One merge mode with the columns that it looks at.
 
-    ``ordering_fields`` is empty where the order of arrival counts; ``COMMIT_TIME``, ``NON_DEFAULTS``
-    and ``DMS`` look at them within a batch alone. ``defaults`` has the default
+    ``ordering_fields`` is empty where the order of arrival counts; ``COMMIT_TIME``,
+    ``NON_DEFAULTS`` and ``DMS`` look at them within a batch alone. ``defaults`` has the default
     values of the table's columns that are not null. ``merger`` is the class path of the merger
     that ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted.
     """
@@ -74,6 +74,11 @@ class MergeRule:
     def asks_stored_rows(self) -> bool:
         """Whether the stored row has a say in the merged row of a key."""
         return self.mode not in (MergeMode.COMMIT_TIME, MergeMode.DMS)
+
+    @property
+    def may_keep_stored(self) -> bool:
+        """Whether a stored row can stay as it is, and the incoming one be left out."""
+        return self.mode in (MergeMode.EVENT_TIME, MergeMode.CUSTOM)
 
     @property
     def deleting_columns(self) -> tuple[str, ...]:

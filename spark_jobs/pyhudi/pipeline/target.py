@@ -13,10 +13,12 @@ from pyhudi.config.options.files import SORT_MODE
 from pyhudi.config.options.keygen import GLOBAL_DELETE, plain_class
 from pyhudi.config.options.merging import MODE_PROPERTY, MergeMode, default_payload
 from pyhudi.config.options.operations import DROP_DUPLICATES, DUPLICATE_POLICY
+from pyhudi.config.options.table import OTHER_FILES
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
 from pyhudi.errors import (
     OptionError,
+    RequestError,
     TableMismatchError,
     TableNotFoundError,
     UnsupportedError,
@@ -26,11 +28,17 @@ from pyhudi.merge.rule import MergeRule
 from pyhudi.pipeline.batch.keying import Keying
 from pyhudi.pipeline.write_merge_rule import is_merging, write_merge_rule
 from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.evolution.changes import schema_changes
+from pyhudi.schema.evolution.key_columns import (
+    check_keys_keep,
+    check_order_keeps,
+    check_types_stay,
+)
 from pyhudi.schema.evolution.storable import storable_schema
-from pyhudi.schema.evolution.writer_schema import check_keys_keep, check_order_keeps, written_schema
+from pyhudi.schema.evolution.writer_schema import written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
-from pyhudi.table.create import why_not_written
+from pyhudi.table.create import file_of_others, why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -62,6 +70,12 @@ class Target:
     data_schema: pa.Schema
     keying: Keying
     rule: MergeRule
+
+    @property
+    def schema_changes(self) -> tuple[str, ...]:
+        """What the write makes of the schema that the table has, in words."""
+        stored = _stored_schema(self.table)
+        return schema_changes(stored, self.data_schema) if stored.names else ()
 
     @property
     def virtual_keys(self) -> KeyGenerator | None:
@@ -98,6 +112,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
     path, table = storage.uri, _existing(storage)
     if table is None:
         config = _new_config(write)
+        _check_empty(storage, write)
     else:
         config = table.config
         _check_writable(config, path)
@@ -181,6 +196,17 @@ def _new_config(write: WriteConfig) -> TableConfig:
     )
 
 
+def _check_empty(storage: Storage, write: WriteConfig) -> None:
+    found = None if write.table.allows_other_files else file_of_others(storage)
+    if found is not None:
+        raise RequestError(
+            f"the folder {storage.uri} has no table but other files, such as {found}; give the "
+            "table a folder of its own, or allow a table among these files with "
+            f"{OTHER_FILES.key}=true",
+            where=storage.uri,
+        )
+
+
 def _check_writable(config: TableConfig, path: str) -> None:
     what = why_not_written(config)
     if what is not None:
@@ -254,6 +280,12 @@ def _data_schema(
     keys = (*config.record_key_fields, *config.partition_fields)
     check_keys_keep(keys, batch, written, stored)
     check_order_keeps(config.ordering_fields, written, stored)
+    roles = {
+        "a record key": config.record_key_fields,
+        "a partition column": config.partition_fields,
+        "an ordering column": config.ordering_fields,
+    }
+    check_types_stay(roles, written, stored, write.evolution)
     return written
 
 

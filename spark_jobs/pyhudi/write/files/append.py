@@ -137,6 +137,8 @@ class SliceLog:
             **(header or {}),
         }
         self._next_version = target.next_version
+        # Whether a row is older than the stored one is known to whoever reads both.
+        self._is_weighed_later = context.rule.may_keep_stored and not context.is_deleting
         self._open: _LogFile | None = None
         self._names: list[str] = list(target.log_files)
         self.stats: list[WriteStat] = []
@@ -261,6 +263,7 @@ class SliceLog:
                 log_version=file.version,
                 base_file=target.base_file,
                 log_files=tuple(self._names),
+                num_ignored=None if self._is_weighed_later else 0,
             )
         )
 
