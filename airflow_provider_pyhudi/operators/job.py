@@ -22,6 +22,7 @@ from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
 from pyhudi.jobs import JobResult, Request
+from pyhudi.table.result_line import result_line
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -183,9 +184,11 @@ class PyhudiJobOperator(SparkSubmitOperator):
             operation=request.operation_name,
             table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
+            reason="the job left nothing on the timeline; its own log says why",
         )
 
     def _announce(self, context: Context, result: JobResult) -> dict[str, Any]:
+        self.log.info("%s", result_line(result))
         plain = result.as_dict()
         plain["partition_count"] = len(result.partitions)
         plain["partitions"] = plain["partitions"][:MOST_PARTITIONS]

@@ -94,6 +94,15 @@ def test_the_result_is_returned(submissions: Submissions, landed: Any) -> None:
     assert returned["partition_count"] == 2
 
 
+def test_the_log_ends_with_what_became_of_the_rows(
+    submissions: Submissions, landed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = make()
+    task.execute(task_context(task))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert "flights: upsert committed 20260102030405678: 3 inserted, 1 updated" in last
+
+
 def test_a_retry_whose_commit_landed_submits_nothing(
     submissions: Submissions, landed: dict[str, JobResult]
 ) -> None:

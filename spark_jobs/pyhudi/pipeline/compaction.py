@@ -299,7 +299,9 @@ def _write(
         for found in tasks[number]:
             yield from (stat_batch([stat]) for stat in write_slice(context, own, found, merge))
 
-    return stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
+    stats = stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
+    # It takes no rows in that could be ignored.
+    return [replace(stat, num_ignored=None) for stat in stats]
 
 
 def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileSlice, ...], ...]:
