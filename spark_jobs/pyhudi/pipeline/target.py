@@ -60,22 +60,17 @@ _KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
 class Target:
     """The table to write, as it is or as it will be created.
 
-    ``data_schema`` is the schema to write without meta columns; ``table`` is None before the first
-    write.
+    ``data_schema`` is the schema to write without meta columns, and ``schema_changes`` says in
+    words what that makes of the table's; ``table`` is None before the first write.
     """
 
     storage: Storage
     table: Table | None
     config: TableConfig
     data_schema: pa.Schema
+    schema_changes: tuple[str, ...]
     keying: Keying
     rule: MergeRule
-
-    @property
-    def schema_changes(self) -> tuple[str, ...]:
-        """What the write makes of the schema that the table has, in words."""
-        stored = _stored_schema(self.table)
-        return schema_changes(stored, self.data_schema) if stored.names else ()
 
     @property
     def virtual_keys(self) -> KeyGenerator | None:
@@ -133,7 +128,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
     is_delete = write.operation in _KEYS_ALONE
     if config.drop_partition_columns:
         batch = without_columns(batch, config.partition_fields)
-    data_schema = _data_schema(config, table, batch, write)
+    data_schema, changes = _data_schema(config, table, batch, write)
     rule = write_merge_rule(config, write, data_schema, table, () if is_delete else batch.names)
     has_order = rule.mode is MergeMode.EVENT_TIME and is_merging(write) and not is_delete
     keying = Keying(
@@ -147,6 +142,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
         table=table,
         config=config,
         data_schema=data_schema,
+        schema_changes=changes,
         keying=keying,
         rule=rule,
     )
@@ -271,10 +267,11 @@ def _shown(value: object) -> str:
 
 def _data_schema(
     config: TableConfig, table: Table | None, batch: pa.Schema, write: WriteConfig
-) -> pa.Schema:
+) -> tuple[pa.Schema, tuple[str, ...]]:
+    """The schema to write, and what it makes of the table's."""
     stored = _stored_schema(table)
     if write.operation in _KEYS_ALONE:
-        return stored if stored.names else batch
+        return (stored if stored.names else batch), ()
     dropped = config.partition_fields if config.drop_partition_columns else ()
     written = written_schema(stored, batch, write.evolution, dropped)
     keys = (*config.record_key_fields, *config.partition_fields)
@@ -286,7 +283,7 @@ def _data_schema(
         "an ordering column": config.ordering_fields,
     }
     check_types_stay(roles, written, stored, write.evolution)
-    return written
+    return written, schema_changes(stored, written) if stored.names else ()
 
 
 def _stored_schema(table: Table | None) -> pa.Schema:
