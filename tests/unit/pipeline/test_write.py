@@ -147,6 +147,35 @@ def test_without_an_ordering_column_the_last_written_row_wins(table: Path) -> No
     assert rows_of(table) == [("a", "x", 3, "third"), ("b", "x", 5, "0")]
 
 
+_OVERWRITE = {
+    "hoodie.datasource.write.payload.class": (
+        "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
+    )
+}
+_BY_NAME = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
+_ARRIVING = {"hoodie.combine.before.upsert": "false"}
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "kept"),
+    [
+        (_OVERWRITE, {}, "highest, last"),
+        (_BY_NAME, {}, "last"),
+        (_OVERWRITE, _BY_NAME, "last"),
+        (_OVERWRITE, _ARRIVING, "last"),
+    ],
+    ids=["payload class", "mode of the table", "mode of the write", "not combined"],
+)
+def test_a_batch_overwrites_with_its_highest_ordering_value_unless_arrival_is_asked_for(
+    table: Path, first: dict[str, str], later: dict[str, str], kept: str
+) -> None:
+    write(table, orders(("a", "x", 9, "stored")), "upsert", {**OPTIONS, **first})
+    texts = ((5, "lower"), (7, "highest, first"), (7, "highest, last"), (6, "last"))
+    batch = orders(*(("a", "x", ts, text) for ts, text in texts))
+    write(table, batch, "upsert", {**OPTIONS, **later})
+    assert [row[3] for row in rows_of(table)] == [kept]
+
+
 def test_delete_takes_the_keys_that_are_there(table: Path) -> None:
     write(table, many(range(12), 5, "old"), "insert")
     keys = many([0, 1, 2, 3, 99], 1, "unused").select(["id", "part"])
