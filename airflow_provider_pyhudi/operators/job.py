@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Asset
+from airflow.sdk.exceptions import AirflowException
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
 from airflow_provider_pyhudi.exceptions import engine_error
@@ -128,6 +129,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
             return self._announce(context, self._run(context))
         except HudiError as error:
             raise engine_error(error) from error
+        except AirflowException as error:
+            # Airflow shows what an error came of last, here a command of many lines.
+            raise error from None
 
     def _run(self, context: Context) -> JobResult:
         request = self.request(context)

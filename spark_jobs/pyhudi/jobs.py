@@ -271,7 +271,7 @@ Request = UpsertRequest | CompactionRequest
 class JobResult:
     """What a job did to a table.
 
-    ``instant`` is None when there was nothing to do, of which ``reason`` says why; it is the plan's
+    ``instant`` is None when nothing was written, and ``reason`` says why; it is the plan's
     when a compaction was scheduled or unscheduled. ``records`` counts inserted, updated, deleted,
     ignored and failed ones; ignored are those that were left out because the stored ones are newer.
     Rows that are appended to log files are compared when these are read, so that ``ignored`` is not
@@ -298,7 +298,7 @@ class JobResult:
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: Mapping[str, Any] = field(default_factory=dict)
     schema_changes: tuple[str, ...] = ()
-    reason: str = ""
+    reason: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""

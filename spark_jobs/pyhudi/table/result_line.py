@@ -20,9 +20,9 @@ _COUNTS = (
 def result_line(result: JobResult) -> str:
     """What a job did, to how many records, and how long each stage took; or why it did nothing."""
     head, seconds = f"{result.table}: {result.operation}", _seconds(result)
+    if result.instant is None:
+        return f"{head} wrote nothing: {', '.join(filter(None, (result.reason, seconds)))}"
     match result.status:
-        case "nothing_to_do":
-            return f"{head} wrote nothing: {', '.join(filter(None, (result.reason, seconds)))}"
         case "scheduled":
             said = f"{head} is planned as {result.instant}"
         case "unscheduled":

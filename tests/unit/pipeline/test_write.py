@@ -489,4 +489,4 @@ def test_a_write_that_writes_nothing_says_why(table: Path, operation: str) -> No
     options = {**OPTIONS, **DROPS} if operation == "insert" else OPTIONS
     result = write(table, rows, operation, options)
     assert result.status == "nothing_to_do"
-    assert result.reason.startswith(reason)
+    assert (result.reason or "").startswith(reason)

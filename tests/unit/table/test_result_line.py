@@ -39,7 +39,10 @@ def test_a_commit_says_what_became_of_its_rows_and_how_long_each_stage_took() ->
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"status": "nothing_to_do", "reason": "the source has no rows"}, "upsert wrote nothing: "),
+        (
+            {"instant": None, "reason": "there is no source"},
+            "upsert wrote nothing: there is no source, ",
+        ),
         ({"status": "already_committed"}, "was committed by an earlier try as 20261122010203004: "),
         ({"status": "scheduled", "operation": "compact"}, "compact is planned as 2026112201020300"),
         ({"status": "unscheduled"}, "20261122010203004 is taken back, 10.5 s"),
@@ -59,5 +62,5 @@ def test_what_else_there_is_to_say_is_said(other: dict[str, object], words: str)
 
 
 def test_a_result_without_times_leaves_them_out() -> None:
-    nothing = {"status": "nothing_to_do", "reason": "the source has no rows", "seconds": {}}
+    nothing = {"instant": None, "reason": "the source has no rows", "seconds": {}}
     assert line(**nothing) == "flights: upsert wrote nothing: the source has no rows"
