@@ -110,7 +110,7 @@ def test_a_failed_job_is_told_by_its_reason_alone(landed: Any, tmp_path: Path, m
     submit.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     task = make()
-    with pytest.raises(PyhudiRequestError, match="^SchemaError: why$") as caught:
+    with pytest.raises(PyhudiRequestError, match=r"^SchemaError: why$") as caught:
         task.execute(task_context(task))
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
