@@ -39,14 +39,14 @@ def _what(result: JobResult) -> Iterator[str]:
     """What became of the records, then of the files where that says more."""
     records, files = result.records, result.files
     said = [f"{records[name]:,} {words}" for name, words in _COUNTS if records.get(name)]
+    if records.get("updated") and "ignored" not in records and files.get("appended"):
+        said.append("those older than the stored ones are left out when they are read")
     if files.get("replaced"):
         said.append(f"{_count(files['replaced'], 'file group')} replaced")
     if not said:
         written = files.get("created", 0) + files.get("rewritten", 0) + files.get("appended", 0)
         said.append(f"{_count(written, 'file')} of {result.bytes_written / _MIB:,.1f} MiB written")
     yield from said
-    if records.get("updated") and "ignored" not in records and files.get("appended"):
-        yield "older ones among them told apart when they are read"
     yield from result.schema_changes
 
 

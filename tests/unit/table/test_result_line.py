@@ -52,7 +52,7 @@ def test_a_commit_says_what_became_of_its_rows_and_how_long_each_stage_took() ->
         ({"records": {}, "files": {"replaced": 1}}, ": 1 file group replaced, 10.5 s"),
         (
             {"records": {"updated": 64}, "files": {"appended": 2}},
-            "64 updated, older ones among them told apart when they are read, 10.5 s",
+            "64 updated, those older than the stored ones are left out when they are read, 10.5 s",
         ),
     ],
     ids=str,
