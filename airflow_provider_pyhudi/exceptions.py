@@ -27,7 +27,8 @@ class PyhudiEnvironmentError(AirflowException):
 
 
 def job_error(exit_code: int | None, message: str) -> AirflowException:
-    """The error for a job that ended with an exit code other than 0."""
+    """The error for a job that ended with an exit code other than 0; its message is one line."""
+    message = " ".join(message.split())
     if exit_code in FINAL_EXIT_CODES:
         is_internal = exit_code == EXIT_INTERNAL
         return PyhudiInternalError(message) if is_internal else PyhudiRequestError(message)

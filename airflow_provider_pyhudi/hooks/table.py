@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
@@ -130,7 +131,7 @@ class PyhudiHook(BaseHook):
         earlier = find_committed(table.active, table.timeline, idempotency_key)
         if earlier is None:
             return None
-        return job_result(
+        found = job_result(
             "already_committed",
             operation=operation,
             table=table.config.name,
@@ -139,7 +140,9 @@ class PyhudiHook(BaseHook):
             completion_time=table.completion_time(earlier.instant),
             stats=earlier.stats,
             replaced=earlier.replaced,
+            ignored=earlier.ignored,
         )
+        return replace(found, schema_changes=earlier.schema_changes)
 
     def pending_compactions(self, base_path: str, *, operation: str = COMPACTION) -> list[str]:
         """The instants of the compactions that are planned and not done, oldest first.

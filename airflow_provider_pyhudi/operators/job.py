@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Asset
+from airflow.sdk.exceptions import AirflowException
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
 from airflow_provider_pyhudi.exceptions import engine_error
@@ -22,6 +23,7 @@ from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
 from pyhudi.jobs import JobResult, Request
+from pyhudi.table.result_line import result_line
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -127,6 +129,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
             return self._announce(context, self._run(context))
         except HudiError as error:
             raise engine_error(error) from error
+        except AirflowException as error:
+            # Airflow shows what an error came of last, here a command of many lines.
+            raise error from None
 
     def _run(self, context: Context) -> JobResult:
         request = self.request(context)
@@ -183,9 +188,11 @@ class PyhudiJobOperator(SparkSubmitOperator):
             operation=request.operation_name,
             table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
+            reason="the job left nothing on the timeline; its own log says why",
         )
 
     def _announce(self, context: Context, result: JobResult) -> dict[str, Any]:
+        self.log.info("%s", result_line(result))
         plain = result.as_dict()
         plain["partition_count"] = len(result.partitions)
         plain["partitions"] = plain["partitions"][:MOST_PARTITIONS]

@@ -271,9 +271,13 @@ Request = UpsertRequest | CompactionRequest
 class JobResult:
     """What a job did to a table.
 
-    ``instant`` is None when there was nothing to do; it is the plan's when a compaction was
-    scheduled or unscheduled. ``records`` counts inserted, updated, deleted
-    and failed ones; ``seconds`` has ``total`` and one entry per stage,
+    ``instant`` is None when nothing was written, and ``reason`` says why; it is the plan's
+    when a compaction was scheduled or unscheduled. ``records`` counts inserted, updated, deleted,
+    ignored and failed ones; ignored are those that were left out because the stored ones are newer.
+    Rows that are appended to log files are compared when these are read, so that ``ignored`` is not
+    among the counts of a write that appended some under a rule that compares.
+    ``schema_changes`` says in words what the commit made of the table's schema.
+    ``seconds`` has ``total`` and one entry per stage, in a job also ``start``, until Spark was up;
     ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
@@ -293,13 +297,16 @@ class JobResult:
     seconds: Mapping[str, float] = field(default_factory=dict)
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: Mapping[str, Any] = field(default_factory=dict)
+    schema_changes: tuple[str, ...] = ()
+    reason: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
         plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in ("records", "files", "seconds", "stages", "failures"):
             plain[name] = dict(plain[name])
-        plain["partitions"] = list(self.partitions)
+        for name in ("partitions", "schema_changes"):
+            plain[name] = list(plain[name])
         return plain
 
     def to_json(self) -> str:
@@ -316,7 +323,8 @@ class JobResult:
         try:
             found = json.loads(text)
             known = {entry.name: found[entry.name] for entry in fields(cls) if entry.name in found}
-            known["partitions"] = tuple(known.get("partitions", ()))
+            for name in ("partitions", "schema_changes"):
+                known[name] = tuple(known.get(name, ()))
             return cls(**known)
         except (TypeError, ValueError) as error:
             raise PlatformError(f"this is no result of a pyhudi job: {text[:200]!r}") from error

@@ -3,7 +3,7 @@
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_pyhudi.exceptions import PyhudiInternalError, engine_error
+from airflow_provider_pyhudi.exceptions import PyhudiInternalError, engine_error, job_error
 from pyhudi import errors
 from pyhudi.errors import HudiError, InvariantError
 
@@ -18,6 +18,11 @@ KINDS = [
 def test_airflow_retries_what_the_engine_calls_retryable(kind: type[HudiError]) -> None:
     error = kind("why")
     assert isinstance(engine_error(error), AirflowFailException) is not error.retryable
+
+
+def test_whatever_a_job_says_a_task_fails_with_one_line() -> None:
+    error = job_error(4, "Cannot execute: spark-submit\n  --name x.\n Error code is: 1.")
+    assert str(error) == "Cannot execute: spark-submit --name x. Error code is: 1."
 
 
 def test_a_state_that_must_never_be_is_no_fault_of_the_request() -> None:

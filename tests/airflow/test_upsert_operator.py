@@ -94,6 +94,28 @@ def test_the_result_is_returned(submissions: Submissions, landed: Any) -> None:
     assert returned["partition_count"] == 2
 
 
+def test_the_log_ends_with_what_became_of_the_rows(
+    submissions: Submissions, landed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = make()
+    task.execute(task_context(task))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert "flights: upsert committed 20260102030405678: 3 inserted, 1 updated" in last
+
+
+def test_a_failed_job_is_told_by_its_reason_alone(landed: Any, tmp_path: Path, monkeypatch) -> None:
+    """Airflow shows the causes of an error behind it: the reason is the last line."""
+    submit = tmp_path / "spark-submit"
+    submit.write_text("#!/bin/sh\necho 'PYHUDI_FAILED SchemaError: why' >&2\nexit 2\n")
+    submit.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    task = make()
+    with pytest.raises(PyhudiRequestError, match=r"^SchemaError: why$") as caught:
+        task.execute(task_context(task))
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
 def test_a_retry_whose_commit_landed_submits_nothing(
     submissions: Submissions, landed: dict[str, JobResult]
 ) -> None:

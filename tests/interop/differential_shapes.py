@@ -54,17 +54,16 @@ class Shape:
     @property
     def has_rivals(self) -> bool:
         """Whether a batch may hold a key twice; see known_differences.NOT_DRAWN."""
-        return self.ordering is not None and not self._is_by_commit_in_015
+        return self.ordering is not None and not (self._is_by_commit and self.version != "0.15.0")
 
     @property
     def has_late_rows(self) -> bool:
         """Whether a row may be older than the stored one; see known_differences.NOT_DRAWN."""
-        return not (self.keeps_logs and self._is_by_commit_in_015)
+        return not (self.keeps_logs and self._is_by_commit and self.version == "0.15.0")
 
     @property
-    def _is_by_commit_in_015(self) -> bool:
-        is_by_commit = self.creation.get(f"{WRITE}payload.class") == COMMIT_TIME
-        return is_by_commit and self.version == "0.15.0"
+    def _is_by_commit(self) -> bool:
+        return self.creation.get(f"{WRITE}payload.class") == COMMIT_TIME
 
     @property
     def keeps_logs(self) -> bool:

@@ -35,9 +35,10 @@ KNOWN_DIFFERENCES: dict[str, str] = {
 }
 
 NOT_DRAWN: dict[str, str] = {
-    "rivals under commit time in 0.15": (
-        "records of one key in a batch: 0.15 keeps the highest ordering value under "
-        "OverwriteWithLatestAvroPayload, 1.1 the last to arrive, and we follow 1.1"
+    "rivals under commit time in 1.1": (
+        "records of one key in a batch: 0.15 and we keep the highest ordering value under "
+        "OverwriteWithLatestAvroPayload, 1.1 the last to arrive, an order that Spark does "
+        "not define"
     ),
     "late rows under commit time in log files of 0.15": (
         "of two records of a key in log files 0.15 keeps the highest ordering value, and beside a "

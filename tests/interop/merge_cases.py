@@ -106,13 +106,15 @@ def afterwards() -> pa.Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A rule, and the keys of which 0.15 makes something else than 1.1; None: it has no such rule.
+    """A rule, and the keys of which a release makes something else than we do.
 
-    ``unlike`` has the beginnings of these keys.
+    ``unlike`` has the beginnings of these keys for 0.15, None where it has no such rule, and
+    ``unlike_11`` those for 1.1.
     """
 
     options: Mapping[str, str]
     unlike: tuple[str, ...] | None = field(default=())
+    unlike_11: tuple[str, ...] = ()
 
 
 def payload(name: str) -> dict[str, str]:
@@ -125,10 +127,10 @@ def mode(name: str) -> dict[str, str]:
     return {"hoodie.write.record.merge.mode": name}
 
 
-# 0.15 combines by ordering value where 1.1 takes the order of arrival.
+# 1.1 takes the order of arrival where 0.15 combines by ordering value.
 _BY_ARRIVAL = tuple(f"{new}{name}" for new in ("", "new: ") for name in SERIES)
 CASES: Mapping[str, Case] = {
-    "overwrite": Case(options={**payload(OVERWRITE), **BY_TS}, unlike=_BY_ARRIVAL),
+    "overwrite": Case(options={**payload(OVERWRITE), **BY_TS}, unlike_11=_BY_ARRIVAL),
     "event time": Case(options={**payload(EVENT_TIME), **BY_TS}),
     # An older delete wins in 0.15.
     "event time avro": Case(
@@ -149,5 +151,7 @@ CASES: Mapping[str, Case] = {
     "event time mode": Case(
         options={**mode("EVENT_TIME_ORDERING"), **BY_TS, **MARKER}, unlike=None
     ),
-    "overwrite, marker": Case(options={**payload(OVERWRITE), **BY_TS, **MARKER}, unlike=None),
+    "overwrite, marker": Case(
+        options={**payload(OVERWRITE), **BY_TS, **MARKER}, unlike=None, unlike_11=_BY_ARRIVAL
+    ),
 }

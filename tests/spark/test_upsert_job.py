@@ -54,6 +54,11 @@ def printed_result(done: subprocess.CompletedProcess[str]) -> JobResult:
     return JobResult.from_json(line.removeprefix(RESULT_MARKER))
 
 
+def last_line(log: str) -> str:
+    """The end of a log, without its time and place."""
+    return log.splitlines()[-1].split(": ", 1)[1]
+
+
 def test_a_job_prints_its_result_and_does_not_commit_one_key_twice(tmp_path, landing: str) -> None:
     table, result_path = tmp_path / "table", tmp_path / "deep" / "result.json"
     more = ["--idempotency-key=k", "--operation=insert", "--result-path", str(result_path)]
@@ -63,8 +68,14 @@ def test_a_job_prints_its_result_and_does_not_commit_one_key_twice(tmp_path, lan
     assert [text for text in by_python.stdout.splitlines() if text] == [line]
     first = printed_result(by_python)
     assert (first.status, first.table, first.records["inserted"]) == ("committed", "rows", 2)
+    assert first.seconds["start"] <= first.seconds["total"]
+    assert last_line(by_python.stderr).startswith(
+        f"rows: insert committed {first.instant}: 2 inserted, "
+    )
     by_submit = run([*SUBMIT, *arguments(table, landing, *more)], tmp_path)
     second = printed_result(by_submit)
+    # spark-submit sends both streams of the driver to one.
+    assert last_line(by_submit.stdout).startswith("rows: insert was committed by an earlier try")
     assert (second.status, second.instant) == ("already_committed", first.instant)
     assert pyhudi.read_table(str(table)).num_rows == 2
 
@@ -74,6 +85,7 @@ def test_a_wrong_request_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
     done = run([*PYTHON, *arguments(table, str(tmp_path / "nothing"))], tmp_path)
     assert done.returncode == 2
     (line,) = [text for text in done.stderr.splitlines() if FAILURE_MARKER in text]
+    assert line == done.stderr.splitlines()[-1]
     assert str(tmp_path / "nothing") in line
     assert "Traceback" not in done.stderr
     assert not (table / ".hoodie").exists()

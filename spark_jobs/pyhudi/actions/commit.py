@@ -31,7 +31,9 @@ class WriteStat:
 
     ``log_files`` are the names of the slice's log files, the one at ``path`` among them, and None
     for a base file; ``log_offset`` is where in that one the write begins, and ``base_file`` the
-    name of the slice's base file, empty when it has none.
+    name of the slice's base file, empty when it has none. ``num_ignored`` counts rows that were
+    left out because the stored ones are newer; None where nobody compared them. It reaches the
+    driver and no instant's file, as Hudi has no such entry.
 
     Units: bytes and milliseconds.
     """
@@ -64,6 +66,7 @@ class WriteStat:
     log_offset: int = 0
     base_file: str = ""
     log_files: tuple[str, ...] | None = None
+    num_ignored: int | None = None
 
     @classmethod
     def from_json(cls, stat: Mapping[str, Any]) -> WriteStat:
@@ -138,14 +141,29 @@ _STAT_ORDER = (
 
 
 def count_records(stats: Iterable[WriteStat]) -> dict[str, int]:
-    """What became of the records of a write: inserted, updated, deleted and failed ones."""
+    """What became of the records of a write: inserted, updated, deleted, ignored and failed ones.
+
+    Without ``ignored`` where some files do not know it.
+    """
     found = list(stats)
+    ignored = count_ignored(found)
     return {
         "inserted": sum(stat.num_inserts for stat in found),
         "updated": sum(stat.num_update_writes for stat in found),
         "deleted": sum(stat.num_deletes for stat in found),
+        **({} if ignored is None else {"ignored": ignored}),
         "failed": sum(stat.total_write_errors for stat in found),
     }
+
+
+def count_ignored(stats: Iterable[WriteStat]) -> int | None:
+    """Rows that were left out because the stored ones are newer; None when it is not known."""
+    total = 0
+    for stat in stats:
+        if stat.num_ignored is None:
+            return None
+        total += stat.num_ignored
+    return total
 
 
 def stats_by_partition(stats: Iterable[WriteStat]) -> dict[str, tuple[WriteStat, ...]]:

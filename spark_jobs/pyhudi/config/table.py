@@ -20,9 +20,11 @@ from pyhudi.config.options.merging import (
     CUSTOM_PAYLOAD,
     DELETE_FIELD,
     DELETE_MARKER,
+    MODE_PROPERTY,
     PAYLOAD_PROPERTY,
     DeleteMarker,
     MergeMode,
+    RecordMergeMode,
     default_payload,
     merge_mode,
 )
@@ -228,6 +230,8 @@ class TableConfig:
 
     def _merge_properties(self) -> dict[str, str]:
         properties = {}
+        if self.is_ordered_by_commit_time:
+            properties[MODE_PROPERTY] = self.raw[MODE_PROPERTY]
         if self.payload_class == CUSTOM_PAYLOAD and self.custom_merger:
             properties[CUSTOM_MERGER.key] = self.custom_merger
         if self.delete_marker is not None:
@@ -249,6 +253,15 @@ class TableConfig:
     def bootstrap_base_path(self) -> str | None:
         """Where the files lie that the table was bootstrapped from, if it was."""
         return _BOOTSTRAP.read(self.raw)
+
+    @property
+    def is_ordered_by_commit_time(self) -> bool:
+        """Whether the table was made with COMMIT_TIME_ORDERING, by that name.
+
+        Not: a table that has only the payload class that Hudi 1.x takes for it; it looks at
+            ordering values within a batch.
+        """
+        return self.raw.get(MODE_PROPERTY) == RecordMergeMode.COMMIT_TIME.value
 
     @property
     def merge_mode(self) -> MergeMode:

@@ -46,7 +46,8 @@ class Relocation:
 
     ``moved_keys`` are those whose stored rows leave the file group, before ``updates`` are merged
     with what is left; an update of a moved key therefore replaces its record. ``inserts`` belong to
-    other partitions, or to the file's own when there is no file.
+    other partitions, or to the file's own when there is no file. ``ignored`` counts rows that would
+    have moved their records, had the stored rows not been newer.
 
     Shapes: the columns of the incoming rows; in ``inserts`` the partition path behind them.
     """
@@ -54,6 +55,7 @@ class Relocation:
     updates: pa.Table
     moved_keys: pa.StringArray
     inserts: pa.Table
+    ignored: int = 0
 
 
 def relocate_stored(context: RelocationContext, file: BaseFile, rows: pa.Table) -> Relocation:
@@ -78,13 +80,14 @@ def relocate_stored(context: RelocationContext, file: BaseFile, rows: pa.Table) 
     newest, is_deleted = _combined(context, rows.filter(is_contested))
     is_moving = flags_of(pc.not_equal(newest.column(PARTITION_PATH), file.partition)) & ~is_deleted
     updates.append(newest.filter(pa.array(~is_moving)).select(names))
-    moved_keys, moved = _merged(context, file, newest.filter(pa.array(is_moving)))
+    moved_keys, moved, ignored = _merged(context, file, newest.filter(pa.array(is_moving)))
     is_back = pc.equal(moved.column(PARTITION_PATH), file.partition)
     updates.append(moved.filter(is_back).select(names))
     return Relocation(
         updates=pa.concat_tables(updates),
         moved_keys=moved_keys,
         inserts=moved.filter(pc.invert(is_back)),
+        ignored=ignored,
     )
 
 
@@ -111,15 +114,15 @@ def _combined(context: RelocationContext, rows: pa.Table) -> tuple[pa.Table, Fla
 
 def _merged(
     context: RelocationContext, file: BaseFile, moving: pa.Table
-) -> tuple[pa.StringArray, pa.Table]:
-    """The keys that leave, and the rows that come of them."""
+) -> tuple[pa.StringArray, pa.Table, int]:
+    """The keys that leave, the rows that come of them, and how many rows stored ones outlast."""
     needed = context.rule.columns_to_merge(context.schema.names)
     if not (needed and moving.num_rows):
-        return one_array(moving.column(RECORD_KEY)), moving
+        return one_array(moving.column(RECORD_KEY)), moving, 0
     stored, beside = _stored_beside(context, file, moving, needed)
     merged = context.rule.merge(stored, beside)
     moved_keys = beside.column(RECORD_KEY).filter(pa.array(~merged.is_kept)).combine_chunks()
-    return moved_keys, _with_own_paths(context, merged.rows)
+    return moved_keys, _with_own_paths(context, merged.rows), int(merged.is_kept.sum())
 
 
 def _stored_beside(

@@ -86,17 +86,6 @@ def sortable(column: Column) -> pa.Array:
     return pa.array(ranks, mask=flags_of(array.is_null()))
 
 
-def field_at(schema: pa.Schema, path: str) -> pa.Field | None:
-    """The field at a dotted path of columns and struct fields, if there is one."""
-    name, _, inner = path.partition(".")
-    if name not in schema.names:
-        return None
-    found = schema.field(name)
-    if not inner:
-        return found
-    return field_at(pa.schema(list(found.type)), inner) if pa.types.is_struct(found.type) else None
-
-
 def ordering_columns(rows: pa.Table, paths: Sequence[str]) -> list[Column]:
     """The ordering columns of some rows; a dotted path leads into structs."""
     columns = []

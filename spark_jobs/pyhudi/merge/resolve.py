@@ -12,8 +12,8 @@ from pyhudi.config.options.merging import DELETE_FIELD, DELETE_MARKER, DeleteMar
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.merge.custom import load_merger
-from pyhudi.merge.ordering import field_at
 from pyhudi.merge.rule import OPERATION, MergeRule
+from pyhudi.schema.columns import field_at
 
 _DMS_MARKER = DeleteMarker(field=OPERATION, value="D")
 _ORDERED = (MergeMode.EVENT_TIME, MergeMode.PARTIAL_UPDATE, MergeMode.CUSTOM)
@@ -52,7 +52,7 @@ def resolve_rule(
         load_merger(config.custom_merger or "")
     return MergeRule(
         mode=mode,
-        ordering_fields=() if mode is MergeMode.COMMIT_TIME else config.ordering_fields,
+        ordering_fields=() if config.is_ordered_by_commit_time else config.ordering_fields,
         delete_marker=marker,
         defaults=defaults if mode is MergeMode.NON_DEFAULTS else {},
         merger=config.custom_merger,

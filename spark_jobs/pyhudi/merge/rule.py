@@ -52,7 +52,8 @@ class Merged:
 class MergeRule:
     """One merge mode with the columns that it looks at.
 
-    ``ordering_fields`` is empty where the order of arrival counts. ``defaults`` has the default
+    ``ordering_fields`` is empty where the order of arrival counts; ``COMMIT_TIME``,
+    ``NON_DEFAULTS`` and ``DMS`` look at them within a batch alone. ``defaults`` has the default
     values of the table's columns that are not null. ``merger`` is the class path of the merger
     that ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted.
     """
@@ -73,6 +74,11 @@ class MergeRule:
     def asks_stored_rows(self) -> bool:
         """Whether the stored row has a say in the merged row of a key."""
         return self.mode not in (MergeMode.COMMIT_TIME, MergeMode.DMS)
+
+    @property
+    def may_keep_stored(self) -> bool:
+        """Whether a stored row can stay as it is, and the incoming one be left out."""
+        return self.mode in (MergeMode.EVENT_TIME, MergeMode.CUSTOM)
 
     @property
     def deleting_columns(self) -> tuple[str, ...]:
@@ -113,9 +119,12 @@ class MergeRule:
 
         Raises:
             RequestError: rows of one key that cannot be compared for want of an ordering value.
-        Source: preCombine of the payload classes, FileGroupReaderBasedMergeHandle, Hudi 1.1.
+        Source: preCombine of the payload classes and FileGroupReaderBasedMergeHandle, Hudi 1.1;
+            OverwriteWithLatestAvroPayload.preCombine, Hudi 0.15.
         """
         match self.mode:
+            case MergeMode.COMMIT_TIME if is_lookup and self.ordering_fields:
+                return replace(self, ordering_fields=()).combine(rows, keys)
             case MergeMode.PARTIAL_UPDATE | MergeMode.NON_DEFAULTS if is_lookup:
                 return replace(self, ordering_fields=())._filled(rows, keys)
             case MergeMode.PARTIAL_UPDATE:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from pyhudi.actions.commit import stats_by_partition
 from pyhudi.actions.replace import RequestedReplace
+from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.errors import (
     AlreadyExistsError,
@@ -120,14 +121,34 @@ def _commit(begun: Begun, written: Written) -> JobResult:
     if run.is_nothing(written):
         # An empty source, or nothing but deletes of keys that are not stored.
         instant.withdraw()
-        return run.nothing()
+        return run.nothing(_why_nothing(run, written), written.ignored or 0)
     with run.watch.stage("commit"):
         written.failures.save(run.failed_storage(), instant.instant)
         written = replace(written, stats=written.failures.on(written.stats))
         metadata = written.metadata_of(run.metadata(stats_by_partition(written.stats)))
         paths = frozenset(stat.path for stat in written.stats if stat.path)
         completed = instant.complete(metadata, paths)
+    changes = run.target.schema_changes
+    if changes:
+        _log.info("%s: the schema has changed: %s", table.config.name, "; ".join(changes))
     return run.result("committed", completed.time, _completion_time(table, completed), written)
+
+
+def _why_nothing(run: WriteRun, written: Written) -> str:
+    """Why a write that took its rows wrote no file."""
+    if written.ignored:
+        return f"the stored rows are newer than all {written.ignored:,} that came"
+    match run.config.operation:
+        case Operation.DELETE:
+            return "the table has none of the keys to delete"
+        case Operation.DELETE_PARTITION:
+            return "the table has none of the partitions to delete"
+        case Operation.INSERT if run.config.stored_keys is StoredKeys.DROP:
+            return "the table has all keys of the rows already"
+        case Operation.UPSERT | Operation.INSERT:
+            return "the rows only delete keys that the table has not"
+        case _:
+            return "the source has no rows"
 
 
 def _completion_time(table: Table, completed: Instant) -> str | None:

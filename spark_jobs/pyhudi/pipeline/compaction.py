@@ -21,6 +21,7 @@ from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs import (
     COMPACTION_KIND,
+    LOG_COMPACTION,
     LOG_COMPACTION_KIND,
     CompactionRequest,
     JobResult,
@@ -29,7 +30,7 @@ from pyhudi.jobs import (
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.pipeline.stopwatch import Stopwatch
-from pyhudi.pipeline.write_run import METRICS, WriteRun, note_files
+from pyhudi.pipeline.write_run import WriteRun, note_files
 from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.compaction import CompactionWork, find_planned_instant
@@ -43,7 +44,7 @@ from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compact
 from pyhudi.services.compaction_plan import is_due
 from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
-from pyhudi.table.committed import STAMP, find_committed
+from pyhudi.table.committed import METRICS, STAMP, find_committed
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
@@ -163,7 +164,9 @@ class CompactionService:
                     full_file_bytes(self.config, file_format),
                     self.extra,
                 )
-        return self._result("nothing_to_do" if found is None else "scheduled", found)
+        if found is None:
+            return self._nothing("due")
+        return self._result("scheduled", found)
 
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
@@ -188,7 +191,7 @@ class CompactionService:
     def execute(self, instant: str | None) -> JobResult:
         """Run a planned compaction; without one there is nothing to do."""
         if instant is None:
-            return self._result("nothing_to_do", None)
+            return self._nothing("pending")
         table = self.table.refresh()
         found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
@@ -230,6 +233,10 @@ class CompactionService:
 
     def _writer(self, table: Table) -> Writer:
         return writer_of(table, self.environment.clock, self.config.heartbeat)
+
+    def _nothing(self, what: str) -> JobResult:
+        kind = "log compaction" if self.kind.operation == LOG_COMPACTION else "compaction"
+        return replace(self._result("nothing_to_do", None), reason=f"no {kind} is {what}")
 
     def _result(
         self, status: Status, instant: str | None, stats: tuple[WriteStat, ...] = ()
@@ -292,7 +299,9 @@ def _write(
         for found in tasks[number]:
             yield from (stat_batch([stat]) for stat in write_slice(context, own, found, merge))
 
-    return stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
+    stats = stats_of(runner.tasks(len(tasks), compact, STAT_SCHEMA))
+    # It takes no rows in that could be ignored.
+    return [replace(stat, num_ignored=None) for stat in stats]
 
 
 def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileSlice, ...], ...]:

@@ -41,7 +41,8 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
     try:
         if run.config.stored_keys is StoredKeys.FAIL and found.tagged.updates():
             raise _stored_keys_found(found.tagged)
-        nothing = Written(replaced=replaced, failures=run.failures)
+        ignored = 0 if found.relocated is None else found.relocated.ignored
+        nothing = Written(replaced=replaced, failures=run.failures, ignored=ignored)
         profile = profile_of(run, staged, found)
         if profile.is_empty and run.is_nothing(nothing):
             return nothing
@@ -53,10 +54,18 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
             context = run.context(table, begun.instant.instant)
             schema = run.target.keying.schema
             stats = write_buckets(run.runner, staged, found, plan, context=context, schema=schema)
+            stats = _with_ignored(stats, ignored)
             note_files(noted, stats)
-        return replace(nothing, stats=tuple(stats))
+        return replace(nothing, stats=tuple(stats), ignored=None)
     finally:
         found.release()
+
+
+def _with_ignored(stats: list[WriteStat], ignored: int) -> list[WriteStat]:
+    """The statistics with rows counted that were ignored before there were file groups."""
+    if not (ignored and stats) or stats[0].num_ignored is None:
+        return stats
+    return [replace(stats[0], num_ignored=stats[0].num_ignored + ignored), *stats[1:]]
 
 
 def _stored_keys_found(tagged: TaggedBatch) -> RecordKeyError:

@@ -11,12 +11,14 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.failures import check_error_path
 from pyhudi.config.options.files import SORT_MODE
 from pyhudi.config.options.keygen import GLOBAL_DELETE, plain_class
-from pyhudi.config.options.merging import MergeMode, default_payload
+from pyhudi.config.options.merging import MODE_PROPERTY, MergeMode, default_payload
 from pyhudi.config.options.operations import DROP_DUPLICATES, DUPLICATE_POLICY
+from pyhudi.config.options.table import OTHER_FILES
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
 from pyhudi.errors import (
     OptionError,
+    RequestError,
     TableMismatchError,
     TableNotFoundError,
     UnsupportedError,
@@ -26,11 +28,17 @@ from pyhudi.merge.rule import MergeRule
 from pyhudi.pipeline.batch.keying import Keying
 from pyhudi.pipeline.write_merge_rule import is_merging, write_merge_rule
 from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.evolution.changes import schema_changes
+from pyhudi.schema.evolution.key_columns import (
+    check_keys_keep,
+    check_order_keeps,
+    check_types_stay,
+)
 from pyhudi.schema.evolution.storable import storable_schema
-from pyhudi.schema.evolution.writer_schema import check_keys_keep, check_order_keeps, written_schema
+from pyhudi.schema.evolution.writer_schema import written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
-from pyhudi.table.create import why_not_written
+from pyhudi.table.create import file_of_others, why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -52,14 +60,15 @@ _KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
 class Target:
     """The table to write, as it is or as it will be created.
 
-    ``data_schema`` is the schema to write without meta columns; ``table`` is None before the first
-    write.
+    ``data_schema`` is the schema to write without meta columns, and ``schema_changes`` says in
+    words what that makes of the table's; ``table`` is None before the first write.
     """
 
     storage: Storage
     table: Table | None
     config: TableConfig
     data_schema: pa.Schema
+    schema_changes: tuple[str, ...]
     keying: Keying
     rule: MergeRule
 
@@ -98,6 +107,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
     path, table = storage.uri, _existing(storage)
     if table is None:
         config = _new_config(write)
+        _check_empty(storage, write)
     else:
         config = table.config
         _check_writable(config, path)
@@ -118,7 +128,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
     is_delete = write.operation in _KEYS_ALONE
     if config.drop_partition_columns:
         batch = without_columns(batch, config.partition_fields)
-    data_schema = _data_schema(config, table, batch, write)
+    data_schema, changes = _data_schema(config, table, batch, write)
     rule = write_merge_rule(config, write, data_schema, table, () if is_delete else batch.names)
     has_order = rule.mode is MergeMode.EVENT_TIME and is_merging(write) and not is_delete
     keying = Keying(
@@ -132,6 +142,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
         table=table,
         config=config,
         data_schema=data_schema,
+        schema_changes=changes,
         keying=keying,
         rule=rule,
     )
@@ -157,7 +168,7 @@ def _new_config(write: WriteConfig) -> TableConfig:
         settings.partition_fields or (),
         settings.key_generator,
     )
-    ordering = settings.ordering_fields or ()
+    ordering, mode = settings.ordering_fields or (), write.merging.mode
     return TableConfig(
         name=settings.name,
         database=settings.database,
@@ -177,7 +188,19 @@ def _new_config(write: WriteConfig) -> TableConfig:
         populate_meta_fields=settings.populate_meta_fields is not False,
         timezone=settings.timezone,
         base_file_format=(settings.base_file_format or BaseFileFormat.PARQUET).value,
+        raw={} if mode is None else {MODE_PROPERTY: mode.value},
     )
+
+
+def _check_empty(storage: Storage, write: WriteConfig) -> None:
+    found = None if write.table.allows_other_files else file_of_others(storage)
+    if found is not None:
+        raise RequestError(
+            f"the folder {storage.uri} has no table but other files, such as {found}; give the "
+            "table a folder of its own, or allow a table among these files with "
+            f"{OTHER_FILES.key}=true",
+            where=storage.uri,
+        )
 
 
 def _check_writable(config: TableConfig, path: str) -> None:
@@ -244,16 +267,23 @@ def _shown(value: object) -> str:
 
 def _data_schema(
     config: TableConfig, table: Table | None, batch: pa.Schema, write: WriteConfig
-) -> pa.Schema:
+) -> tuple[pa.Schema, tuple[str, ...]]:
+    """The schema to write, and what it makes of the table's."""
     stored = _stored_schema(table)
     if write.operation in _KEYS_ALONE:
-        return stored if stored.names else batch
+        return (stored if stored.names else batch), ()
     dropped = config.partition_fields if config.drop_partition_columns else ()
     written = written_schema(stored, batch, write.evolution, dropped)
     keys = (*config.record_key_fields, *config.partition_fields)
     check_keys_keep(keys, batch, written, stored)
     check_order_keeps(config.ordering_fields, written, stored)
-    return written
+    roles = {
+        "a record key": config.record_key_fields,
+        "a partition column": config.partition_fields,
+        "an ordering column": config.ordering_fields,
+    }
+    check_types_stay(roles, written, stored, write.evolution)
+    return written, schema_changes(stored, written) if stored.names else ()
 
 
 def _stored_schema(table: Table | None) -> pa.Schema:

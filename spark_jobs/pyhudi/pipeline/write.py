@@ -8,6 +8,7 @@ them together, and goes the way of an insert that leaves existing files alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from pyhudi.config.options.operations import Operation
@@ -48,7 +49,7 @@ def write_rows(
         return run.already(run.earlier, run.target.table)
     result = _write(run, rows)
     compact_after(run, result)
-    return result
+    return replace(result, seconds=run.watch.seconds(), stages=run.watch.stages())
 
 
 def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:
@@ -66,7 +67,7 @@ def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:
     try:
         is_nothing = not staged.pieces and run.is_nothing(Written(failures=run.failures))
         if is_nothing and not config.acts_without_rows:
-            return run.nothing()
+            return run.nothing("the source has no rows")
         if config.operation is Operation.DELETE_PARTITION:
             return write_at_an_instant(run, partial(delete_partitions, asked=staged.partitions))
         return write_at_an_instant(run, partial(write_staged, staged=staged))

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from pyhudi.config.options.merging import CUSTOM_MERGER, CUSTOM_PAYLOAD, MergeMode
+from pyhudi.config.options.merging import (
+    CUSTOM_MERGER,
+    CUSTOM_PAYLOAD,
+    MergeMode,
+    RecordMergeMode,
+)
 from pyhudi.config.options.operations import Operation
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import WriteConfig
@@ -42,6 +47,9 @@ def write_merge_rule(
         config = replace(config, delete_marker=write.merging.delete_marker)
     defaults = _defaults(write)
     rule = resolve_rule(config, schema, given, defaults=defaults, is_merging=merges)
+    if write.merging.mode is RecordMergeMode.COMMIT_TIME:
+        # Hudi notes no mode in a table of version 6: each write may say it.
+        rule = replace(rule, ordering_fields=())
     return bulk_rule(rule, config) if write.operation is Operation.BULK_INSERT else rule
 
 

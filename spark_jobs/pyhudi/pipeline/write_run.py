@@ -11,7 +11,12 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata, WriteStat
+from pyhudi.actions.commit import (
+    CommitMetadata,
+    ReplaceCommitMetadata,
+    WriteStat,
+    count_ignored,
+)
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.options.operations import Operation, StoredKeys
@@ -24,7 +29,13 @@ from pyhudi.pipeline.target import Target, resolve_target
 from pyhudi.runner.runner import Runner
 from pyhudi.schema.avro import dumps
 from pyhudi.storage.storage import Storage
-from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
+from pyhudi.table.committed import (
+    METRICS,
+    SCHEMA_CHANGES,
+    STAMP,
+    EarlierCommit,
+    find_committed,
+)
 from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
@@ -39,9 +50,6 @@ from pyhudi.write.encoding import (
 from pyhudi.write.failed import keep_saved
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
-METRICS = "pyhudi.metrics"
-"""The key of a commit's extra metadata that holds what its stages took, as JSON."""
-
 _log = logging.getLogger(__name__)
 
 # In a table of small commits, reading its whole timeline would cost more than it gives.
@@ -55,12 +63,14 @@ Replaced: TypeAlias = Mapping[str, tuple[str, ...]]
 class Written:
     """What a write made: the files that count, what they hide, and the records that failed.
 
-    ``replaced`` is None unless the operation replaces file groups.
+    ``replaced`` is None unless the operation replaces file groups; ``ignored`` counts ignored rows
+    where the statistics of the files do not know it.
     """
 
     stats: tuple[WriteStat, ...] = ()
     replaced: Replaced | None = None
     failures: Failures = field(default_factory=Failures)
+    ignored: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -175,6 +185,7 @@ class WriteRun:
             extra_metadata={
                 **self.extra,
                 **self._metrics(),
+                **self._changes(),
                 "schema": dumps(self.target.avro_schema),
             },
             operation_type=self.config.recorded_operation.commit_name,
@@ -184,25 +195,36 @@ class WriteRun:
         stages = self.watch.stages()
         return {METRICS: json.dumps(stages)} if stages else {}
 
+    def _changes(self) -> dict[str, str]:
+        changes = self.target.schema_changes
+        return {SCHEMA_CHANGES: json.dumps(changes)} if changes else {}
+
     def is_nothing(self, written: Written) -> bool:
         """Whether no commit is to be made: nothing was written and nothing is hidden."""
         return written.is_empty and not self.config.batch.allow_empty_commit
 
     def already(self, earlier: EarlierCommit, table: Table | None) -> JobResult:
         """The result of a write that an earlier attempt of it has made."""
-        written = Written(stats=earlier.stats, replaced=earlier.replaced, failures=self.failures)
+        written = Written(
+            stats=earlier.stats,
+            replaced=earlier.replaced,
+            failures=self.failures,
+            ignored=earlier.ignored,
+        )
         time = None if table is None else table.completion_time(earlier.instant)
-        return self.result("already_committed", earlier.instant, time, written)
+        found = self.result("already_committed", earlier.instant, time, written)
+        return replace(found, schema_changes=earlier.schema_changes)
 
-    def nothing(self) -> JobResult:
-        """The result of a write that found nothing to write."""
-        return self.result("nothing_to_do", None, None, Written(failures=self.failures))
+    def nothing(self, reason: str, ignored: int = 0) -> JobResult:
+        """The result of a write that found nothing to write, and why."""
+        written = Written(failures=self.failures, ignored=ignored)
+        return replace(self.result("nothing_to_do", None, None, written), reason=reason)
 
     def result(
         self, status: Status, instant: str | None, completion_time: str | None, written: Written
     ) -> JobResult:
         """What the job answers."""
-        return job_result(
+        found = job_result(
             status,
             operation=self.config.operation.value,
             table=self.target.config.name,
@@ -215,7 +237,10 @@ class WriteRun:
             stages=self.watch.stages(),
             failures=written.failures.summary(),
             failed_records=written.failures.report.count,
+            ignored=written.ignored,
         )
+        is_new = status == "committed"
+        return replace(found, schema_changes=self.target.schema_changes) if is_new else found
 
 
 def note_files(stage: Stage, stats: Sequence[WriteStat]) -> None:
@@ -227,6 +252,9 @@ def note_files(stage: Stage, stats: Sequence[WriteStat]) -> None:
     }
     for name, total in milliseconds.items():
         stage.details[f"{name}_task_seconds"] = round(total / 1000, 3)
+    ignored = count_ignored(stats)
+    if ignored is not None:
+        stage.details["ignored"] = ignored
 
 
 def prepare(

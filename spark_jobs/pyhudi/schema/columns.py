@@ -28,6 +28,17 @@ def one_array(column: Column) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def field_at(schema: pa.Schema, path: str) -> pa.Field | None:
+    """The field at a dotted path of columns and struct fields, if there is one."""
+    name, _, inner = path.partition(".")
+    if name not in schema.names:
+        return None
+    found = schema.field(name)
+    if not inner:
+        return found
+    return field_at(pa.schema(list(found.type)), inner) if pa.types.is_struct(found.type) else None
+
+
 def flags_of(column: Column) -> Flags:
     """The values of a boolean column; null is no.
 

@@ -13,6 +13,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FrameType
 from typing import NoReturn, TypeVar, cast
 
@@ -22,6 +23,7 @@ from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.spark.surroundings import check_surroundings
+from pyhudi.table.result_line import result_line
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +79,8 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
             session.sparkContext.master,
             time.perf_counter() - started,
         )
-        result = function(session, request)
+        start = time.perf_counter() - started
+        result = _with_start(function(session, request), start)
         _publish(result, request.result_path)
     if result.records.get("failed"):
         logger.warning(
@@ -85,14 +88,15 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
             result.records["failed"],
             result.failures.get("saved_to"),
         )
-    logger.info(
-        "%s %s at instant %s after %.1f s",
-        result.table,
-        result.status,
-        result.instant,
-        time.perf_counter() - started,
-    )
+    logger.info("%s", result_line(result))
     return 0
+
+
+def _with_start(result: JobResult, start: float) -> JobResult:
+    """The result with what it took until Spark was up, in its total too."""
+    total = start + result.seconds.get("total", 0.0)
+    others = {name: value for name, value in result.seconds.items() if name != "total"}
+    return replace(result, seconds={"total": round(total, 3), "start": round(start, 3), **others})
 
 
 def _publish(result: JobResult, result_path: str | None) -> None:

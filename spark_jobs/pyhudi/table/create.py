@@ -35,6 +35,30 @@ def create_table(storage: Storage, config: TableConfig) -> TableConfig:
     return made
 
 
+def file_of_others(storage: Storage) -> str | None:
+    """A file in a folder that is no table; None where a table can be made.
+
+    Folders that hold nothing else do not count, nor what is hidden or marks something: names that
+    begin with a dot, files whose names begin with ``_`` (``_SUCCESS``) or end with ``_$folder$``.
+    """
+    found = _first_file(storage, "")
+    # Whoever made a table here meanwhile began with this folder, and its files are no others'.
+    return None if found is None or storage.exists(".hoodie") else found
+
+
+def _first_file(storage: Storage, folder: str) -> str | None:
+    entries = [entry for entry in storage.list(folder) if not entry.name.startswith(".")]
+    for entry in entries:
+        if not entry.is_dir and not _is_marker(entry.name):
+            return entry.path
+    inner = (_first_file(storage, entry.path) for entry in entries if entry.is_dir)
+    return next((found for found in inner if found is not None), None)
+
+
+def _is_marker(name: str) -> bool:
+    return name.startswith("_") or name.endswith("_$folder$")
+
+
 def why_not_written(config: TableConfig) -> str | None:
     """What about a table keeps it from being written, in words; None for nothing."""
     refusals = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pyhudi.config import properties
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import MissingFileError, StorageError, TableNotFoundError
+from pyhudi.errors import MissingFileError, RequestError, StorageError, TableNotFoundError
 from pyhudi.storage.storage import Storage
 
 PROPERTIES_FILE = ".hoodie/hoodie.properties"
@@ -24,6 +24,7 @@ def load_config(storage: Storage) -> TableConfig:
 
     Raises:
         TableNotFoundError: there is no table.
+        RequestError: the path is one of a file.
         CorruptTableError: the file breaks the format.
     Source: HoodieTableConfig.fetchConfigs, Hudi 0.15.
     """
@@ -33,9 +34,10 @@ def load_config(storage: Storage) -> TableConfig:
         except MissingFileError:
             continue
         except StorageError as error:
-            if _is_file(storage):
-                raise TableNotFoundError(
-                    f"no Hudi table at {storage.uri}: it is a file; give the folder of the table",
+            if isinstance(error.__cause__, NotADirectoryError) or _is_file(storage):
+                raise RequestError(
+                    f"{storage.uri} is no folder: it is a file, or lies below one; give the folder "
+                    "of the table",
                     where=storage.uri,
                 ) from error
             raise

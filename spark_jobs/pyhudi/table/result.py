@@ -23,13 +23,18 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
     stages: Mapping[str, Mapping[str, float]] | None = None,
     failures: Mapping[str, Any] | None = None,
     failed_records: int = 0,
+    ignored: int | None = None,
 ) -> JobResult:
     """The answer of a job whose commit wrote these files, or that wrote none.
+
+    ``ignored`` counts ignored records where the statistics do not know it.
 
     Shapes: ``replaced`` has the file ids of hidden file groups by partition path.
     """
     hidden = {path: len(ids) for path, ids in (replaced or {}).items() if ids}
     records = count_records(stats)
+    if ignored is not None:
+        records["ignored"] = ignored
     # A commit without files has no statistics to count failed records in.
     records["failed"] = max(records["failed"], failed_records)
     appended = sum(stat.log_files is not None for stat in stats)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from pyhudi.errors import RequestError
 from pyhudi.merge.ordering import (
-    field_at,
     ordering_columns,
     sortable,
     stored_is_newer,
     surviving_positions,
 )
+from pyhudi.schema.columns import field_at
 
 ROWS = st.lists(st.tuples(st.sampled_from("abcde"), st.integers(-3, 3)), max_size=40)
 PAIRS = st.tuples(st.one_of(st.none(), st.integers(0, 2)), st.one_of(st.none(), st.integers(0, 2)))

@@ -56,8 +56,14 @@ def test_without_wishes_an_ordering_field_means_event_time() -> None:
     assert settled(config_of()) == COMMIT_TIME
 
 
+def test_commit_time_orders_a_batch_unless_it_was_asked_for_by_its_own_name() -> None:
+    assert settled(config_of(OVERWRITE_PAYLOAD, "ts")).ordering_fields == ("ts",)
+    named = {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}
+    assert settled(config_of(OVERWRITE_PAYLOAD, "ts", raw=named)).ordering_fields == ()
+
+
 def test_commit_time_needs_no_ordering_values_but_the_column() -> None:
-    assert settled(config_of(OVERWRITE_PAYLOAD, "ts")).ordering_fields == ()
+    settled(config_of(OVERWRITE_PAYLOAD, "ts"), given=["id"])
     with pytest.raises(RequestError, match="the ordering column when is not among"):
         settled(config_of(OVERWRITE_PAYLOAD, "when"))
     settled(config_of(OVERWRITE_PAYLOAD, "when"), is_merging=False)

@@ -16,7 +16,6 @@ from pyhudi.errors import (
     RecordKeyError,
     RequestError,
     SchemaError,
-    StorageError,
     TableMismatchError,
     TableNotFoundError,
     UnsupportedError,
@@ -58,6 +57,10 @@ WRONG_ROWS = {
     "no ordering column": (ROWS.drop_columns(["ts"]), RequestError, "ts"),
     "a missing column": (ROWS.drop_columns(["value"]), SchemaError, "value", "missing"),
     "another type": (with_column("value", [True] * 3), SchemaError, "value", "bool", "string"),
+    "a wider ordering column": (
+        *(with_column("ts", [1.5, 2.0, 3.0]), SchemaError, "ts", "double", "int64"),
+        "pyhudi.schema.allow.key.type.change",
+    ),
     "order of another type": (with_column("ts", ["x"] * 3), SchemaError, "ts", "string", "int64"),
     "null keys": (with_column("id", ["a", None, None]), RecordKeyError, "2", "id"),
     "empty keys": (with_column("id", ["a", "", "c"]), RecordKeyError, "1", "id"),
@@ -236,6 +239,32 @@ def test_a_second_writer_is_turned_away_while_the_first_lives(table: Path) -> No
 def test_a_file_at_the_path_of_the_table_stays_one(tmp_path: Path) -> None:
     path = tmp_path / "table"
     path.write_text("not a table")
-    with pytest.raises((StorageError, RequestError), match="table"):
-        write(path, ROWS, "upsert", WITHOUT_ORDERING)
+    for base in (path, path / "below"):
+        with pytest.raises(RequestError, match="is a file, or lies below one; give the folder"):
+            write(base, ROWS, "upsert", WITHOUT_ORDERING)
     assert path.read_text() == "not a table"
+
+
+@pytest.mark.parametrize("file", ["day.csv", "2026/11/day.csv", "_temporary/0/part-0"])
+def test_no_table_is_made_among_files_of_others_unless_it_is_allowed(
+    tmp_path: Path, file: str
+) -> None:
+    other = tmp_path / "landing" / file
+    other.parent.mkdir(parents=True)
+    other.write_text("1,2")
+    words = [str(tmp_path / "landing"), file, "pyhudi.table.allow.other.files=true"]
+    assert_refused(tmp_path / "landing", RequestError, words)
+    allowed = {**OPTIONS, "pyhudi.table.allow.other.files": "true"}
+    assert write(tmp_path / "landing", ROWS, "upsert", allowed).status == "committed"
+    assert write(tmp_path / "landing", ROWS).status == "committed"
+
+
+def test_a_table_is_made_in_folders_that_hold_nothing_but_folders_and_marks(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "table"
+    (table / "part=1" / "deep").mkdir(parents=True)
+    for name in (".DS_Store", ".git/config", "_SUCCESS", "part=1/_$folder$", "old_$folder$"):
+        (table / name).parent.mkdir(exist_ok=True)
+        (table / name).touch()
+    assert write(table, ROWS).status == "committed"

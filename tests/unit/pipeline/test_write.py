@@ -11,9 +11,10 @@ import pytest
 from pyarrow import orc
 
 import pyhudi
-from pyhudi.errors import RecordKeyError
+from pyhudi.errors import RecordKeyError, SchemaError
 from pyhudi.jobs import JobResult
 from tests.support.orders import (
+    NO_SMALL_FILES,
     OPTIONS,
     SCHEMA,
     SMALL_FILES,
@@ -146,11 +147,40 @@ def test_without_an_ordering_column_the_last_written_row_wins(table: Path) -> No
     assert rows_of(table) == [("a", "x", 3, "third"), ("b", "x", 5, "0")]
 
 
+_OVERWRITE = {
+    "hoodie.datasource.write.payload.class": (
+        "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
+    )
+}
+_BY_NAME = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
+_ARRIVING = {"hoodie.combine.before.upsert": "false"}
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "kept"),
+    [
+        (_OVERWRITE, {}, "highest, last"),
+        (_BY_NAME, {}, "last"),
+        (_OVERWRITE, _BY_NAME, "last"),
+        (_OVERWRITE, _ARRIVING, "last"),
+    ],
+    ids=["payload class", "mode of the table", "mode of the write", "not combined"],
+)
+def test_a_batch_overwrites_with_its_highest_ordering_value_unless_arrival_is_asked_for(
+    table: Path, first: dict[str, str], later: dict[str, str], kept: str
+) -> None:
+    write(table, orders(("a", "x", 9, "stored")), "upsert", {**OPTIONS, **first})
+    texts = ((5, "lower"), (7, "highest, first"), (7, "highest, last"), (6, "last"))
+    batch = orders(*(("a", "x", ts, text) for ts, text in texts))
+    write(table, batch, "upsert", {**OPTIONS, **later})
+    assert [row[3] for row in rows_of(table)] == [kept]
+
+
 def test_delete_takes_the_keys_that_are_there(table: Path) -> None:
     write(table, many(range(12), 5, "old"), "insert")
     keys = many([0, 1, 2, 3, 99], 1, "unused").select(["id", "part"])
     result = write(table, keys, "delete")
-    assert result.records == {"inserted": 0, "updated": 0, "deleted": 4, "failed": 0}
+    assert result.records == {"inserted": 0, "updated": 0, "deleted": 4, "ignored": 0, "failed": 0}
     assert rows_of(table) == tuples(many(range(4, 12), 5, "old"))
     assert_stats_are_true(table, result)
     before = tree(table)
@@ -178,7 +208,8 @@ def test_rows_marked_deleted_take_their_stored_ones_along(table: Path) -> None:
     result = write(table, marked(batch, True, True, None, True, True))
     assert rows_of(table) == [("b", "x", 5, "0"), ("c", "x", 5, "kept")]
     # As Hudi counts: a delete of a key that is nowhere, among rows that are rewritten, is one too.
-    assert result.records == {"inserted": 0, "updated": 1, "deleted": 2, "failed": 0}
+    counts = {"inserted": 0, "updated": 1, "deleted": 2, "ignored": 1, "failed": 0}
+    assert result.records == counts
 
 
 def test_a_key_in_two_file_groups_is_updated_in_both(table: Path) -> None:
@@ -326,7 +357,8 @@ def test_a_table_of_orc_files_lives_through_every_operation(table: Path) -> None
     first = write(table, many(range(40, 50), 1, "old"), "insert", orc_options)
     # What the table knows of itself need not be said again.
     second = write(table, many(range(30, 60), 2, "new"))
-    assert second.records == {"inserted": 10, "updated": 20, "deleted": 0, "failed": 0}
+    counts = {"inserted": 10, "updated": 20, "deleted": 0, "ignored": 0, "failed": 0}
+    assert second.records == counts
     assert write(table, many(range(5), 3, "gone"), "delete").records["deleted"] == 5
 
     assert rows_of(table) == tuples(many(range(5, 30), 1, "old"), many(range(30, 60), 2, "new"))
@@ -358,3 +390,104 @@ def test_the_commit_and_the_result_tell_what_each_stage_took(table: Path) -> Non
     recorded = json.loads(commit_of(table, result.instant)["extraMetadata"]["pyhudi.metrics"])
     assert set(recorded) == {"key", "lookup", "write"}
     assert recorded["write"] == result.stages["write"]
+
+
+def test_rows_that_are_older_than_the_stored_ones_are_counted_wherever_results_are_told(
+    table: Path,
+) -> None:
+    """In the result, in the commit's metrics, and in what a later try finds."""
+    keyed = {**OPTIONS, "pyhudi.idempotency.key": "run-7"}
+    write(table, many(range(6), 5, "old"))
+    late = many(range(4), 1, "late")
+    result = write(table, late, "upsert", keyed, many(range(4, 8), 9, "new"))
+    counts = {"inserted": 2, "updated": 2, "deleted": 0, "ignored": 4, "failed": 0}
+    assert result.records == counts
+    recorded = json.loads(commit_of(table, result.instant)["extraMetadata"]["pyhudi.metrics"])
+    assert recorded["write"]["ignored"] == 4
+    again = write(table, late, "upsert", keyed)
+    assert (again.status, again.records) == ("already_committed", counts)
+
+
+def test_a_row_that_would_move_a_newer_record_is_counted_as_ignored(table: Path) -> None:
+    moving = {
+        **OPTIONS,
+        "hoodie.index.type": "GLOBAL_SIMPLE",
+        "hoodie.simple.index.update.partition.path": "true",
+    }
+    write(table, orders(("a", "x", 5, "old"), ("b", "x", 5, "old"), ("c", "x", 5, "old")))
+    late = orders(("a", "y", 1, "late"), ("b", "y", 9, "new"), ("c", "x", 1, "late"))
+    result = write(table, late, "upsert", moving)
+    assert result.records["ignored"] == 2
+    nothing = write(table, late.slice(0, 1), "upsert", moving)
+    assert (nothing.status, nothing.records["ignored"]) == ("nothing_to_do", 1)
+    assert nothing.reason == "the stored rows are newer than all 1 that came"
+
+
+@pytest.mark.parametrize(
+    "payload", ["DefaultHoodieRecordPayload", "OverwriteWithLatestAvroPayload"]
+)
+def test_what_is_appended_is_counted_as_ignored_only_where_that_is_known(
+    table: Path, payload: str
+) -> None:
+    is_known = payload.startswith("Overwrite")
+    chosen = {"hoodie.datasource.write.payload.class": f"org.apache.hudi.common.model.{payload}"}
+    options = {**NO_SMALL_FILES, **chosen}
+    write(table, many(range(6), 5, "old"), "insert", options)
+    result = write(table, many(range(4), 1, "late"), "upsert", options)
+    assert result.files["appended"]
+    assert result.records.get("ignored") == (0 if is_known else None)
+    assert write(table, many(range(4), 1, "gone"), "delete", options).records["ignored"] == 0
+
+
+def test_a_commit_that_changes_the_schema_says_so_in_result_log_and_to_later_tries(
+    table: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keyed = {**OPTIONS, "pyhudi.idempotency.key": "run-7"}
+    assert write(table, many(range(4), 1, "old")).schema_changes == ()
+    wider = many(range(2), 2, "new").append_column("note", pa.array(["a", "b"]))
+    with caplog.at_level("INFO"):
+        result = write(table, wider, "upsert", keyed)
+    changes = ("column note (string) is new",)
+    assert result.schema_changes == changes
+    assert "orders: the schema has changed: column note (string) is new" in caplog.text
+    assert write(table, wider, "upsert", keyed).schema_changes == changes
+    assert write(table, wider).schema_changes == ()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_source_of_another_type_does_not_change_the_type_of_the_key(
+    table: Path, named: bool
+) -> None:
+    allowing = {"pyhudi.schema.allow.key.type.change": "true"} if named else {}
+    numbers = {"id": [1, 2], "part": ["x", "x"], "ts": [5, 5], "value": ["old", "old"]}
+    write(table, pa.table(numbers))
+    late = pa.table({**numbers, "id": ["1", "2"], "ts": [1, 1]})
+    if not named:
+        before = tree(table)
+        with pytest.raises(SchemaError, match="column id is string in the rows and int64 in the"):
+            write(table, late)
+        assert tree(table) == before
+        return
+    result = write(table, late, "upsert", {**OPTIONS, **allowing})
+    assert result.schema_changes == ("column id was int64 and is string",)
+    assert pyhudi.read_table(table)["id"].to_pylist() == ["1", "2"]
+
+
+NOTHING_BUT = {
+    "upsert": (orders(("a", "zz", 1, "")), "the rows only delete keys that the table has not"),
+    "delete": (orders(("zz", "x", 1, "")), "the table has none of the keys to delete"),
+    "delete_partition": (orders(("a", "zz", 1, "")), "the table has none of the partitions"),
+    "insert": (orders(("a", "x", 1, "")), "the table has all keys of the rows already"),
+    "bulk_insert": (orders(), "the source has no rows"),
+}
+
+
+@pytest.mark.parametrize("operation", NOTHING_BUT)
+def test_a_write_that_writes_nothing_says_why(table: Path, operation: str) -> None:
+    write(table, orders(("a", "x", 1, "old")))
+    rows, reason = NOTHING_BUT[operation]
+    rows = marked(rows, True) if operation == "upsert" else rows
+    options = {**OPTIONS, **DROPS} if operation == "insert" else OPTIONS
+    result = write(table, rows, operation, options)
+    assert result.status == "nothing_to_do"
+    assert (result.reason or "").startswith(reason)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.errors import CorruptTableError, MissingFileError, TableNotFoundError
+from pyhudi.errors import CorruptTableError, MissingFileError, RequestError, TableNotFoundError
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.base_files import spoil
 from tests.support.golden import golden_copy, golden_table, row_texts
@@ -187,7 +187,7 @@ def test_a_path_without_a_table_says_how_to_make_one(tmp_path: Path) -> None:
 def test_a_path_that_is_a_file_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("x")
-    with pytest.raises(TableNotFoundError, match="it is a file"):
+    with pytest.raises(RequestError, match="it is a file"):
         pyhudi.read_table(path)
 
 

@@ -34,6 +34,11 @@ COLUMN_DROP = declare(
 """a table's column that the rows lack is dropped from the table"""
 WRITE_SCHEMA = declare("hoodie.write.schema", option.parse_optional_text, default=None)
 """Avro schema of the table after the write, which the rows are converted to"""
+KEY_TYPES_CHANGE = declare(
+    "pyhudi.schema.allow.key.type.change", option.parse_bool, default=False, since="pyhudi"
+)
+"""rows may give record key, partition and ordering columns a wider type, where their values stay
+the same texts; otherwise it is refused"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +46,14 @@ class EvolutionConfig:
     """How rows may differ from their table.
 
     ``keeps_row_order`` gives the table the order of rows that have all its columns and more;
-    ``write_schema`` is the Avro text of the schema to write.
+    ``write_schema`` is the Avro text of the schema to write; ``changes_key_types`` lets columns
+    that name, place or order records become wider.
     """
 
     missing: MissingColumns = MissingColumns.REFUSE
     keeps_row_order: bool = setting(RECONCILE)
     write_schema: str | None = setting(WRITE_SCHEMA)
+    changes_key_types: bool = setting(KEY_TYPES_CHANGE)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> EvolutionConfig:

@@ -83,6 +83,8 @@ def _payload(text: str) -> str | None:
     return text or None
 
 
+MODE_PROPERTY: Final = "hoodie.record.merge.mode"
+"""What hoodie.properties calls the merge mode, which requests may do too."""
 PAYLOAD_CLASS = declare(
     "hoodie.datasource.write.payload.class", _payload, default=None, aliases=(PAYLOAD_PROPERTY,)
 )
@@ -91,7 +93,7 @@ MERGE_MODE: Option[RecordMergeMode | None] = declare(
     "hoodie.write.record.merge.mode",
     option.parse_enum(RecordMergeMode),
     default=None,
-    aliases=("hoodie.record.merge.mode",),
+    aliases=(MODE_PROPERTY,),
     since="1.0",
 )
 """which of two records of a key wins, as a mode; CUSTOM needs a merger or payload class"""
@@ -109,10 +111,12 @@ DELETE_MARKER = declare("hoodie.payload.delete.marker", option.parse_optional_te
 class MergeConfig:
     """What options ask of merging; None where an existing table decides.
 
-    ``payload_class`` stands for merge modes too; ``custom_merger`` is a class path in Python.
+    ``payload_class`` stands for merge modes too, and ``mode`` is the one that was named;
+    ``custom_merger`` is a class path in Python.
     """
 
     payload_class: str | None = None
+    mode: RecordMergeMode | None = setting(MERGE_MODE)
     custom_merger: str | None = setting(CUSTOM_MERGER)
     delete_marker: DeleteMarker | None = None
 

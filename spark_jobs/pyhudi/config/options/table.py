@@ -119,6 +119,10 @@ TIMELINE_ZONE = declare(
     "hoodie.table.timeline.timezone", option.parse_enum(TimelineZone), default=TimelineZone.LOCAL
 )
 """zone of the instant times of a new table"""
+OTHER_FILES = declare(
+    "pyhudi.table.allow.other.files", option.parse_bool, default=False, since="pyhudi"
+)
+"""a new table may be made in a folder that holds files of others; hidden ones never matter"""
 COMMIT_METADATA_PREFIX = declare(f"{_WRITE}commitmeta.key.prefix", str, default="_")
 """options whose key starts so go into the commit's extra metadata"""
 IDEMPOTENCY_KEY = declare(
@@ -152,6 +156,7 @@ class TableSettings:
     complex_key_new_encoding: bool | None = setting(COMPLEX_KEY_NEW_ENCODING)
     timezone: TimelineZone = setting(TIMELINE_ZONE)
     base_file_format: BaseFileFormat | None = setting(BASE_FILE_FORMAT)
+    allows_other_files: bool = setting(OTHER_FILES)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> TableSettings:

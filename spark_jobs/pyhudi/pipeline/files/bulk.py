@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -69,13 +70,18 @@ def bulk_insert(
     found = written.collect()
     report = reported_failures(row.problem for row in found if row.problem is not None)
     report.refuse_unless(is_saving=keying.failures.is_saving)
-    stats = [WriteStat.from_json(json.loads(row.stat)) for row in found if row.stat is not None]
+    # No stored row is looked at, so none is found newer.
+    stats = [
+        replace(WriteStat.from_json(json.loads(row.stat)), num_ignored=0)
+        for row in found
+        if row.stat is not None
+    ]
     names = tuple(row.saved for row in found if row.saved is not None)
     return stats, Failures(report=report, path=keying.failures.path, names=names)
 
 
 _RESULT_SCHEMA = pa.schema(
-    [*STAT_SCHEMA, pa.field("problem", pa.string()), pa.field("saved", pa.string())]
+    [STAT_SCHEMA.field("stat"), pa.field("problem", pa.string()), pa.field("saved", pa.string())]
 )
 
 

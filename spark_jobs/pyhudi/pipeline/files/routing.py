@@ -51,7 +51,7 @@ ROUTED_SCHEMA = pa.schema(
         pa.field("moved_keys", pa.binary()),
     ]
 )
-STAT_SCHEMA = pa.schema([pa.field("stat", pa.string())])
+STAT_SCHEMA = pa.schema([pa.field("stat", pa.string()), pa.field("ignored", pa.int64())])
 
 _NEVER_FULL = 1 << 62
 # Buckets share a task as long as neither what they rewrite nor what arrives for them is much.
@@ -154,13 +154,17 @@ def _buckets_of_files(found: LookupResult, plan: BucketPlan) -> dict[int, int]:
 
 def stats_of(written: SpreadRows) -> list[WriteStat]:
     """Run the write and collect its statistics."""
-    return [WriteStat.from_json(json.loads(row.stat)) for row in written.collect()]
+    return [
+        replace(WriteStat.from_json(json.loads(row.stat)), num_ignored=row.ignored)
+        for row in written.collect()
+    ]
 
 
 def stat_batch(stats: Sequence[WriteStat]) -> pa.RecordBatch:
     """Statistics as they leave a task."""
     texts = [json.dumps(stat.to_json()) for stat in stats]
-    return record_batch([pa.array(texts, pa.string())], STAT_SCHEMA)
+    ignored = pa.array([stat.num_ignored for stat in stats], pa.int64())
+    return record_batch([pa.array(texts, pa.string()), ignored], STAT_SCHEMA)
 
 
 def _each(
@@ -198,6 +202,8 @@ def _route(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def _route_relocated(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     piece_id, file = piece.column("piece_id")[0].as_py(), piece.column("file")[0].as_py()
     data, moved = piece.column("rows")[0].as_py(), piece.column("moved_keys")[0].as_py()
+    if data is None and moved is None:
+        return
     if file != NO_FILE:
         yield _routed(routing, routing.bucket_of_file[file], piece_id, data, moved)
         return

@@ -72,6 +72,7 @@ RELOCATED_SCHEMA = pa.schema(
         pa.field("count_rows", pa.int64()),
         pa.field("rows", pa.binary()),
         pa.field("moved_keys", pa.binary()),
+        pa.field("ignored", pa.int64()),
     ]
 )
 
@@ -82,7 +83,8 @@ class RelocatedBatch:
 
     ``files`` are the numbers in matches whose rows are among them. A piece has ``rows`` for a file,
     ``moved_keys`` that leave it, or rows to insert into a partition, when its file is ``NO_FILE``.
-    ``inserts`` counts rows by partition path, ``updates`` rows and moved keys by file number.
+    ``inserts`` counts rows by partition path, ``updates`` rows and moved keys by file number,
+    ``ignored`` rows that are older than the stored ones; a piece that says so has nothing else.
 
     Shapes: ``rows`` as ``RELOCATED_SCHEMA``.
     """
@@ -91,6 +93,7 @@ class RelocatedBatch:
     files: frozenset[int]
     inserts: Mapping[str, int]
     updates: Mapping[int, int]
+    ignored: int = 0
 
     def release(self) -> None:
         """Drop the relocated rows."""
@@ -138,12 +141,22 @@ def relocate(
     rows = delivered.map(_relocate(context, numbers, bases, schema), RELOCATED_SCHEMA).hold()
     inserts: dict[str, int] = defaultdict(int)
     updates: dict[int, int] = defaultdict(int)
-    for row in rows.collect("file", "partition_path", "count_rows"):
+    ignored = 0
+    for row in rows.collect("file", "partition_path", "count_rows", "ignored"):
+        ignored += row.ignored
+        if not row.count_rows:
+            continue
         if row.file == NO_FILE:
             inserts[row.partition_path] += row.count_rows
         else:
             updates[row.file] += row.count_rows
-    return RelocatedBatch(rows=rows, files=frozenset(numbers), inserts=inserts, updates=updates)
+    return RelocatedBatch(
+        rows=rows,
+        files=frozenset(numbers),
+        inserts=inserts,
+        updates=updates,
+        ignored=ignored,
+    )
 
 
 def _spread_keys(shuffle_keys: ShuffleKeys) -> TaskFunction:
@@ -262,33 +275,33 @@ def _relocate(
         arrived.clear()
         pieces = _outcome(context, numbers[task], bases[task], rows)
         first = _FIRST_PIECE + (task << _TASK_SHIFT)
-        for number, (file, path, part, moved) in enumerate(pieces):
-            count = len(moved) if part is None else part.num_rows
-            data = None if part is None else to_bytes(part)
-            gone = to_bytes(pa.record_batch([moved], schema=KEY_SCHEMA)) if part is None else None
-            yield one_row([first + number, file, path, count, data, gone], RELOCATED_SCHEMA)
+        for number, piece in enumerate(pieces):
+            yield one_row([first + number, *piece], RELOCATED_SCHEMA)
 
     return relocate_group
 
 
 def _outcome(
     context: RelocationContext, number: int, base: BaseFile | None, rows: pa.Table
-) -> Iterator[tuple[int, str, pa.Table | None, pa.Array]]:
-    nothing = pa.array([], pa.string())
+) -> Iterator[tuple[object, ...]]:
+    """The pieces of one group, as ``RELOCATED_SCHEMA`` without their numbers."""
     if base is None:
         inserts = relocate_new(context, rows)
     else:
         relocated = relocate_stored(context, base, rows)
-        inserts = relocated.inserts
-        if len(relocated.moved_keys):
-            yield number, base.partition, None, relocated.moved_keys
+        inserts, moved = relocated.inserts, relocated.moved_keys
+        if relocated.ignored:
+            yield number, base.partition, 0, None, None, relocated.ignored
+        if len(moved):
+            keys = to_bytes(pa.record_batch([moved], schema=KEY_SCHEMA))
+            yield number, base.partition, len(moved), None, keys, 0
         for part in sliced(relocated.updates):
-            yield number, base.partition, part, nothing
+            yield number, base.partition, part.num_rows, to_bytes(part), None, 0
     if inserts.num_rows:
         paths = inserts.column(PARTITION_PATH).combine_chunks()
         for path, part in split_by_path(inserts.drop_columns([PARTITION_PATH]), paths):
             for piece in sliced(part):
-                yield NO_FILE, path, piece, nothing
+                yield NO_FILE, path, piece.num_rows, to_bytes(piece), None, 0
 
 
 def _with_path(rows: pa.RecordBatch, path: str) -> pa.Table:

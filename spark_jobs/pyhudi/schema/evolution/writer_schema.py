@@ -121,54 +121,6 @@ def _requested(text: str) -> pa.Schema:
         raise SchemaError(f"option {WRITE_SCHEMA.key}: {error}") from error
 
 
-def check_keys_keep(
-    names: Collection[str], batch_schema: pa.Schema, written: pa.Schema, stored: pa.Schema
-) -> None:
-    """Refuse types of key and partition columns whose values read otherwise in the table's type.
-
-    Keys are texts: 1 and 1.0 would be two records.
-
-    Raises:
-        SchemaError: names the column and both types.
-    """
-    for name in names:
-        if name not in batch_schema.names or name not in written.names:
-            continue
-        wanted = written.field(name).type
-        found = storable_schema(pa.schema([batch_schema.field(name)])).field(0).type
-        before = stored.field(name).type if name in stored.names else wanted
-        for kind in (found, before):
-            if not _reads_alike(kind, wanted):
-                raise SchemaError(
-                    f"column {name} is part of the key or partition path and would become "
-                    f"{wanted} from {kind}, which is written in other words; cast it to {before}"
-                )
-
-
-def check_order_keeps(names: Collection[str], written: pa.Schema, stored: pa.Schema) -> None:
-    """Refuse that an ordering column becomes text, which sorts 10 before 9.
-
-    Raises:
-        SchemaError: names the column and both types.
-    """
-    for name in names:
-        if name not in stored.names or name not in written.names:
-            continue
-        before, after = stored.field(name).type, written.field(name).type
-        if before != after and pa.types.is_string(after):
-            raise SchemaError(
-                f"the ordering column {name} would become {after} from {before}, which sorts in "
-                f"another order; cast it to {before}"
-            )
-
-
-def _reads_alike(found: pa.DataType, wanted: pa.DataType) -> bool:
-    if pa.types.is_string(wanted):
-        return not (pa.types.is_binary(found) or pa.types.is_timestamp(found))
-    is_whole = pa.types.is_integer(found) and pa.types.is_integer(wanted)
-    return bool(found == wanted or is_whole or pa.types.is_nested(wanted))
-
-
 class _Merge:
     """One merging of a batch's columns into a table's, and what came up on the way."""
 

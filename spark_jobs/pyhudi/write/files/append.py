@@ -96,7 +96,10 @@ def _deletes(
     keys = one_array(rows.column(RECORD_KEY)).cast(pa.string())
     if context.is_deleting:
         return unconditional_deletes(pa.concat_arrays([gone, keys]), partition)
-    orderings = [one_array(each) for each in ordering_columns(rows, context.rule.ordering_fields)]
+    # By commit time a delete holds whatever it meets: a value would have Hudi 0.15 weigh it.
+    is_weighed = context.rule.mode is not MergeMode.COMMIT_TIME
+    paths = context.rule.ordering_fields if is_weighed else ()
+    orderings = [one_array(each) for each in ordering_columns(rows, paths)]
     return joined_deletes(
         [unconditional_deletes(gone, partition), ordered_deletes(keys, partition, orderings)]
     )
@@ -134,6 +137,8 @@ class SliceLog:
             **(header or {}),
         }
         self._next_version = target.next_version
+        # Whether a row is older than the stored one is known to whoever reads both.
+        self._is_weighed_later = context.rule.may_keep_stored and not context.is_deleting
         self._open: _LogFile | None = None
         self._names: list[str] = list(target.log_files)
         self.stats: list[WriteStat] = []
@@ -258,6 +263,7 @@ class SliceLog:
                 log_version=file.version,
                 base_file=target.base_file,
                 log_files=tuple(self._names),
+                num_ignored=None if self._is_weighed_later else 0,
             )
         )
 

@@ -25,12 +25,13 @@ from pyhudi.write.new_rows import constant, new_rows
 
 @dataclass(slots=True)
 class RowCounts:
-    """How many rows of one file were kept, changed, added and deleted."""
+    """How many rows of one file were kept, changed, added, deleted, and older than stored ones."""
 
     kept: int = 0
     updated: int = 0
     inserted: int = 0
     deleted: int = 0
+    ignored: int = 0
 
 
 class BaseFileHandle:
@@ -189,4 +190,5 @@ class BaseFileHandle:
             file_size_bytes=size,
             total_upsert_time=0 if is_new else milliseconds,
             total_create_time=milliseconds if is_new else 0,
+            num_ignored=counts.ignored,
         )

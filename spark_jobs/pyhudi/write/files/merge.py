@@ -85,6 +85,7 @@ def _merge_batch(
     replaced[old_positions[~merged.is_kept]] = True
     handle.write_kept(old.filter(pa.array(~replaced)))
     handle.counts.deleted += int(merged.is_deleted.sum())
+    handle.counts.ignored += int(merged.is_kept.sum())
     if merged.rows.num_rows:
         handle.write_new(merged.rows, has_stored_keys=True)
         handle.counts.updated += merged.rows.num_rows

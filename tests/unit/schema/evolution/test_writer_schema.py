@@ -10,12 +10,7 @@ from pyhudi.schema.arrow import arrow_to_avro, avro_to_arrow
 from pyhudi.schema.avro import dumps, parse
 from pyhudi.schema.evolution.promotion import can_become, can_widen
 from pyhudi.schema.evolution.reconcile import reconcile
-from pyhudi.schema.evolution.writer_schema import (
-    check_compatible,
-    check_keys_keep,
-    check_order_keeps,
-    written_schema,
-)
+from pyhudi.schema.evolution.writer_schema import check_compatible, written_schema
 from tests.support.golden import golden_table
 
 
@@ -134,35 +129,6 @@ def test_reconciling_takes_the_order_of_rows_that_have_more_and_the_tables_other
     assert written_schema(_TABLE, _schema(("n", pa.int32())), config) == _TABLE
     with pytest.raises(SchemaError, match="the rows add new and lack"):
         written_schema(_TABLE, _schema(("new", pa.int32()), ("n", pa.int32())), config)
-
-
-@pytest.mark.parametrize(
-    ("found", "wanted", "is_alike"),
-    [
-        (pa.int32(), pa.int64(), True),
-        (pa.int64(), pa.string(), True),
-        (pa.decimal128(4, 1), pa.decimal128(6, 1), False),
-        (pa.int32(), pa.float64(), False),
-        (pa.binary(), pa.string(), False),
-    ],
-    ids=str,
-)
-def test_key_columns_keep_their_words(found, wanted, is_alike):
-    batch, written = _schema(("id", found)), _schema(("id", wanted))
-    if is_alike:
-        check_keys_keep(["id"], batch, written, written)
-        check_keys_keep(["id"], written, written, batch)
-        return
-    with pytest.raises(SchemaError, match="column id is part of the key"):
-        check_keys_keep(["id"], batch, written, written)
-    with pytest.raises(SchemaError, match="column id is part of the key"):
-        check_keys_keep(["id"], written, written, batch)
-
-
-def test_an_ordering_column_does_not_become_text():
-    check_order_keeps(["ts"], _schema(("ts", pa.int64())), _schema(("ts", pa.int32())))
-    with pytest.raises(SchemaError, match="ordering column ts would become string"):
-        check_order_keeps(["ts"], _schema(("ts", pa.string())), _schema(("ts", pa.int32())))
 
 
 _SCALARS = (pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string())

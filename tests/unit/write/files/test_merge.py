@@ -117,10 +117,11 @@ def test_a_merge_agrees_with_a_plain_statement_of_the_rules(old, batch, by_time,
     rule = EVENT_TIME if by_time else COMMIT_TIME
     stat, found = merged(old, batch, rule=rule, combine_batch=combines)
     stored = {row.key: row for row in old}
-    counts = {"updated": 0, "inserted": 0, "deleted": 0}
+    counts = {"updated": 0, "inserted": 0, "deleted": 0, "ignored": 0}
     expected = dict(stored)
     for key, row in survivors(batch, by_time=by_time).items():
         if key in stored and by_time and row.ts < stored[key].ts:
+            counts["ignored"] += 1
             continue
         is_known = key in stored
         if row.gone:
@@ -133,7 +134,8 @@ def test_a_merge_agrees_with_a_plain_statement_of_the_rules(old, batch, by_time,
         key: (row.ts, row.value) for key, row in expected.items()
     }
     assert len(found) == len(expected) == stat.num_writes
-    assert (stat.num_update_writes, stat.num_inserts, stat.num_deletes) == tuple(counts.values())
+    told = (stat.num_update_writes, stat.num_inserts, stat.num_deletes, stat.num_ignored)
+    assert told == tuple(counts.values())
     check_meta_columns(found, stored, expected, stat.path or "")
 
 
