@@ -24,6 +24,7 @@ from pyhudi.config.options import (
     merging,
     operations,
     table,
+    waiting,
 )
 from pyhudi.errors import OptionError, UnsupportedError
 
@@ -35,6 +36,7 @@ MODULES: Mapping[ModuleType, str] = {
     evolution: "Changes of the schema",
     index: "How stored keys are found",
     files: "Files and heartbeat",
+    waiting: "Other writers",
     formats: "Formats of base files",
     failures: "Rows that cannot be written",
     compaction: "Compaction",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import ConflictError
+from pyhudi.errors import ConflictError, WriterAtWorkError
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
@@ -16,21 +16,28 @@ from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.heartbeat import is_alive
 from pyhudi.transaction.markers import MarkedFile
+from pyhudi.transaction.tickets import Ticket
 
 _RIVAL_WAITS_S = (0.05, 0.1, 0.2, 0.4)
+
+
+def _goes_first(_: Collection[Ticket]) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
     """One who writes a table, and what that takes.
 
-    ``undo`` takes back an instant of this writer that failed.
+    ``undo`` takes back an instant of this writer that failed. ``is_behind`` says whether some of
+    those who wait go before it.
     """
 
     table: Table
     clock: Clock
     heartbeat: HeartbeatConfig
     undo: Callable[[Instant], None]
+    is_behind: Callable[[Collection[Ticket]], bool] = _goes_first
 
     @property
     def storage(self) -> Storage:
@@ -83,10 +90,7 @@ class Alone:
             if not rivals:
                 return
             if min(rivals) < instant.time or wait_s == 0.0:
-                raise ConflictError(
-                    f"another writer is at work (instant {min(rivals)}); retry when it has ended",
-                    where=writer.storage.uri,
-                )
+                raise at_work(writer, rivals)
             time.sleep(wait_s)
 
     def check_marked(
@@ -101,6 +105,14 @@ class Alone:
                 f"instant {instant.time} was rolled back by another writer; retry",
                 where=writer.storage.uri,
             )
+
+
+def at_work(writer: Writer, instants: Collection[str]) -> WriterAtWorkError:
+    """The error that tells of those who write at these instants."""
+    return WriterAtWorkError(
+        f"another writer is at work (instant {min(instants)}); retry when it has ended",
+        where=writer.storage.uri,
+    )
 
 
 def live_writers(writer: Writer) -> list[str]:

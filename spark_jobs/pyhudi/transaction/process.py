@@ -41,6 +41,11 @@ class ProcessMark:
         )
 
     @classmethod
+    def here(cls) -> ProcessMark:
+        """The mark of this process."""
+        return cls.of(os.getpid())
+
+    @classmethod
     def from_bytes(cls, data: bytes) -> ProcessMark | None:
         """The mark in the bytes of ``to_bytes``; None when they are something else."""
         try:
