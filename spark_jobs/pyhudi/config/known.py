@@ -24,7 +24,6 @@ from pyhudi.config.options import (
     merging,
     operations,
     table,
-    waiting,
 )
 from pyhudi.errors import OptionError, UnsupportedError
 
@@ -35,8 +34,7 @@ MODULES: Mapping[ModuleType, str] = {
     merging: "Which of two records wins",
     evolution: "Changes of the schema",
     index: "How stored keys are found",
-    files: "Files and heartbeat",
-    waiting: "Other writers",
+    files: "Files, heartbeat and waiting",
     formats: "Formats of base files",
     failures: "Rows that cannot be written",
     compaction: "Compaction",

@@ -21,6 +21,7 @@ from pyhudi.config.options.files import (
     FileSizing,
     HeartbeatConfig,
     ParquetConfig,
+    WaitConfig,
 )
 from pyhudi.config.options.index import IndexConfig
 from pyhudi.config.options.logs import LogConfig
@@ -34,7 +35,6 @@ from pyhudi.config.options.table import (
     TABLE_NAME,
     TableSettings,
 )
-from pyhudi.config.options.waiting import WaitConfig
 
 __all__ = [
     "IDEMPOTENCY_KEY",

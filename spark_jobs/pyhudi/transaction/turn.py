@@ -17,10 +17,9 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pyhudi.config.options.waiting import WAIT_SECONDS
+from pyhudi.config.options.files import WAIT_SECONDS
 from pyhudi.config.write import WaitConfig
 from pyhudi.errors import StorageError, WriterAtWorkError
 from pyhudi.storage.storage import Storage
@@ -42,28 +41,6 @@ _LOG_EVERY_S = 30.0
 # A ticket is good for this long after the last look of its owner.
 _GRACE_S = 60.0
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Seen:
-    """What one who waits has seen of the others.
-
-    Units: seconds on a clock of its own.
-    """
-
-    began: float
-    told: float | None = None
-    free_since: float | None = None
-    writers: list[str] = field(default_factory=list)
-    ahead: int = 0
-
-    def is_due(self, now: float) -> bool:
-        """Whether the table is free, and those who go before have had their time."""
-        if self.writers:
-            self.free_since = None
-            return False
-        self.free_since = now if self.free_since is None else self.free_since
-        return now - self.free_since >= self.ahead * _PATIENCE_S
 
 
 class Turn:
@@ -127,18 +104,16 @@ class Turn:
         self._is_due = False
         own = self._join(writer)
         with self._timed():
-            queue, before = Queue(writer.storage), self._waited_s
-            seen = _Seen(began=time.monotonic())
+            others, before, began = _Others(writer, own), self._waited_s, time.monotonic()
             while not self._is_due:
                 if not self.may_wait:
-                    raise self._too_long(writer, seen)
-                time.sleep(min(self._pause_s(seen.ahead), self._bound_s - self._waited_s))
+                    raise self._too_long(others)
+                time.sleep(min(self._pause_s(others.ahead), self._bound_s - self._waited_s))
                 now = time.monotonic()
-                self._waited_s = before + now - seen.began
-                seen.writers = live_writers(writer)
-                seen.ahead = queue.ahead_of(own, writer.clock.now_ms())
-                self._is_due = seen.is_due(now)
-                self._tell(writer, seen, now)
+                self._waited_s = before + now - began
+                self._is_due = others.look(now)
+                if not self._is_due and others.is_news(now):
+                    self._tell(others)
 
     def leave(self) -> None:
         """Give the place in line up; one who waits again has it again."""
@@ -166,32 +141,61 @@ class Turn:
         longest = _LONGEST_PAUSE_S if ahead else _LONGEST_PAUSE_OF_NEXT_S
         return about(min(max(self._waited_s * _PAUSE_SHARE, _SHORTEST_PAUSE_S), longest))
 
-    def _tell(self, writer: Writer, seen: _Seen, now: float) -> None:
-        if self._is_due or (seen.told is not None and now - seen.told < _LOG_EVERY_S):
-            return
-        seen.told = now
+    def _tell(self, others: _Others) -> None:
         _log.info(
             "%s: waiting for %s, for %.0f s by now and %.0f s at most",
-            writer.table.config.name,
-            _whom(writer, seen),
+            others.table,
+            others.described(),
             self._waited_s,
             self._bound_s,
         )
 
-    def _too_long(self, writer: Writer, seen: _Seen) -> WriterAtWorkError:
+    def _too_long(self, others: _Others) -> WriterAtWorkError:
         return WriterAtWorkError(
-            f"waited {self._waited_s:.0f} s for {_whom(writer, seen)}, which is as long as "
+            f"waited {self._waited_s:.0f} s for {others.described()}, which is as long as "
             f"{WAIT_SECONDS.key} allows; retry when other writers have ended",
-            where=writer.storage.uri,
+            where=others.where,
         )
 
 
-def _whom(writer: Writer, seen: _Seen) -> str:
-    found = []
-    for instant in seen.writers[:1]:
-        owner = owner_of(writer.storage, instant)
-        where = "" if owner is None else f" of process {owner.pid} on {owner.host}"
-        found.append(f"the write at {instant}{where}")
-    if seen.ahead:
-        found.append(f"{seen.ahead} that came before")
-    return " and ".join(found) or "other writers"
+class _Others:
+    """What one who waits sees of the others, look by look.
+
+    Units: moments in seconds on a clock of its own.
+    """
+
+    def __init__(self, writer: Writer, own: Ticket) -> None:
+        self._writer, self._own = writer, own
+        self._queue = Queue(writer.storage)
+        self._at_work: list[str] = []
+        self._free_since: float | None = None
+        self._told: float | None = None
+        self.ahead = 0
+        self.table, self.where = writer.table.config.name, writer.storage.uri
+
+    def look(self, now: float) -> bool:
+        """Look; whether the table is free, and those who go before have had their time."""
+        self._at_work = live_writers(self._writer)
+        self.ahead = self._queue.ahead_of(self._own, self._writer.clock.now_ms())
+        if self._at_work:
+            self._free_since = None
+            return False
+        self._free_since = now if self._free_since is None else self._free_since
+        return now - self._free_since >= self.ahead * _PATIENCE_S
+
+    def is_news(self, now: float) -> bool:
+        """Whether it is time to say again for whom one waits."""
+        is_due = self._told is None or now - self._told >= _LOG_EVERY_S
+        self._told = now if is_due else self._told
+        return is_due
+
+    def described(self) -> str:
+        """Whom one waits for."""
+        found = []
+        for instant in self._at_work[:1]:
+            owner = owner_of(self._writer.storage, instant)
+            where = "" if owner is None else f" of process {owner.pid} on {owner.host}"
+            found.append(f"the write at {instant}{where}")
+        if self.ahead:
+            found.append(f"{self.ahead} that came before")
+        return " and ".join(found) or "other writers"
