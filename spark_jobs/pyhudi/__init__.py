@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         SchemaError,
         SourceError,
         StorageError,
+        TableChangedError,
         TableMismatchError,
         TableNotFoundError,
         UnsupportedError,
+        WriterAtWorkError,
     )
     from pyhudi.jobs import JobResult
     from pyhudi.read.snapshot import read_batches, read_table
@@ -53,9 +55,11 @@ __all__ = [
     "SourceError",
     "StorageError",
     "Table",
+    "TableChangedError",
     "TableMismatchError",
     "TableNotFoundError",
     "UnsupportedError",
+    "WriterAtWorkError",
     "open_table",
     "read_batches",
     "read_table",

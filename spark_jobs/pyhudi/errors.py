@@ -12,6 +12,8 @@
     │   ├── TableNotFoundError  no table at the path
     │   └── UnsupportedError    known to Hudi, not done here
     ├── ConflictError           another writer was there first: retry                (exit code 3)
+    │   ├── WriterAtWorkError   it writes still: wait for it
+    │   └── TableChangedError   it made another table of it than the rows were read for
     ├── PlatformError           disk, network, Spark, Java: retry once it is mended  (exit code 4)
     │   └── StorageError        one storage call failed
     │       ├── MissingFileError
@@ -102,6 +104,14 @@ class ConflictError(HudiError):
     """Another writer holds the table or committed first; nothing of this write is visible."""
 
     exit_code = EXIT_CONFLICT
+
+
+class WriterAtWorkError(ConflictError):
+    """Another writer is in the way, and will not be for ever."""
+
+
+class TableChangedError(ConflictError):
+    """The table is no longer the one that the rows were prepared for."""
 
 
 class PlatformError(HudiError):

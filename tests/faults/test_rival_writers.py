@@ -1,4 +1,7 @@
-"""Two writers that begin at once: one goes on, or none; never both, and nobody loses a row."""
+"""Writers that begin at once: one goes on, or none; never two, and nobody loses a row.
+
+Where they wait for each other all go on, one after another.
+"""
 
 import itertools
 import random
@@ -9,27 +12,38 @@ import pytest
 
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import ConflictError
+from pyhudi.jobs import JobResult
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.recovery import recover
+from pyhudi.storage.storage import Storage
 from pyhudi.timeline.instant import Action
+from pyhudi.transaction.heartbeat import HEARTBEATS
 from pyhudi.transaction.instant_run import InstantRun
+from pyhudi.transaction.tickets import take_ticket
 from tests.support.clocks import FakeClock
+from tests.support.faulty import Faults, FaultyStorage, dead_pid, heartbeat_of
 from tests.support.in_process import (
     CONFIG,
+    KINDS,
     MERGE_ON_READ,
     NOW_MS,
     Rows,
     clock_at,
+    compaction,
     data_files,
+    dead_write,
     leftovers,
     new_table,
+    options_of,
+    outcome,
     read_rows,
     write,
     writer_on,
 )
 from tests.support.memory import MemoryStorage
+from tests.support.orders import WAIT
 from tests.support.points import STEP
 from tests.support.schedule import TurnStorage, run_in_turns
 from tests.support.timelines import active_of
@@ -149,6 +163,124 @@ def effect(written: MemoryStorage, *writes: tuple[Rows, str]) -> Rows:
     for rows, operation in writes:
         write(storage, rows, clock, operation)
     return read_rows(storage)
+
+
+@pytest.mark.parametrize("wait_s", [0, 60])
+@pytest.mark.parametrize("config", [CONFIG, MERGE_ON_READ], ids=["rewritten", "appended"])
+def test_a_writer_that_was_overtaken_loses_nothing_that_the_faster_one_wrote(
+    config: TableConfig, wait_s: int
+) -> None:
+    """It had drawn its instant, and the other drew a later one and committed meanwhile."""
+    storage, clock = new_table(config), clock_at()
+    write(storage, OLD, clock)
+    faster, slower = rows_of_writer(1), rows_of_writer(2)
+    options = {**options_of(config.table_type.value), WAIT: str(wait_s)}
+    is_drawn = iter([True])
+
+    class Slow(FaultyStorage):
+        def create(self, path: str, data: bytes) -> None:
+            if HEARTBEATS in path and next(is_drawn, False):
+                write(storage, faster, clock)
+            super().create(path, data)
+
+    raised = outcome(lambda: write(Slow(storage, Faults()), slower, clock, options=options))
+    assert read_rows(storage) == {**OLD, **faster, **(slower if wait_s else {})}
+    assert leftovers(storage) == []
+    assert isinstance(raised, ConflictError) is (wait_s == 0), raised
+
+
+class CountedStorage(MemoryStorage):
+    """Counts how often a write was requested."""
+
+    requests = 0
+
+    def create(self, path: str, data: bytes) -> None:
+        self.requests += path.endswith("commit.requested")
+        super().create(path, data)
+
+
+def rows_of_writer(number: int) -> Rows:
+    """A row that nobody else has, and one that everybody has."""
+    return {("x", f"k{number}"): (1, f"w{number}"), ("x", "all"): (number, f"w{number}")}
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("is_new", [True, False], ids=["new table", "table with rows"])
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_writers_that_wait_for_each_other_all_land(
+    count: int, is_new: bool, table_type: str
+) -> None:
+    options = options_of(table_type, pyhudi__write__wait__seconds="60")
+    made = MemoryStorage(now_ms=NOW_MS)
+    if not is_new:
+        write(made, OLD, clock_at(), options=options)
+    chooser = random.Random(count)
+    for _ in range(4):
+        burst = chooser.choice([1, 3, 20])
+        order = [who for _ in range(240 // burst) for who in [chooser.randrange(count)] * burst]
+        storage, clock = CountedStorage(made.files, NOW_MS + 10_000), clock_at(NOW_MS + 10_000)
+        bodies = [
+            partial(write, rows=rows_of_writer(number), clock=clock, options=options)
+            for number in range(count)
+        ]
+        assert run_in_turns(storage, order, *bodies) == [None] * count, order
+        wanted = {key: row for n in range(count) for key, row in rows_of_writer(n).items()}
+        assert read_rows(storage) == {**read_rows(made), **wanted}, order
+        assert leftovers(storage) == [], order
+        assert storage.requests <= 4 * count, order
+
+
+def test_a_compactor_among_writers_gets_its_turn() -> None:
+    options = options_of("MERGE_ON_READ", pyhudi__write__wait__seconds="60")
+    logged, clock = MemoryStorage(now_ms=NOW_MS), clock_at()
+    write(logged, OLD, clock, options=options)
+    for ts in (2, 3):
+        write(logged, {("x", "a"): (ts, "log")}, clock, options=options)
+    chooser = random.Random(5)
+    for kind in KINDS * 2:
+        order = [chooser.randrange(5) for _ in range(200)]
+        storage, clock = logged.copy(), clock_at(NOW_MS + 10_000)
+        storage.now_ms = NOW_MS + 10_000
+        found = list[JobResult]()
+
+        def compact(
+            own: Storage, clock: FakeClock = clock, kind: str = kind, found: list[JobResult] = found
+        ) -> None:
+            service = compaction(own, clock, kind, pyhudi__write__wait__seconds="60")
+            found.append(service.schedule_and_execute())
+
+        def write_twice(own: Storage, number: int, clock: FakeClock = clock) -> None:
+            for ts in (1, 2):
+                write(own, {("x", f"k{number}"): (ts, "new")}, clock, options=options)
+
+        writers = [partial(write_twice, number=number) for number in range(4)]
+        assert run_in_turns(storage, order, compact, *writers) == [None] * 5
+        assert [result.status for result in found] == ["committed"], kind
+        written: Rows = {("x", f"k{number}"): (2, "new") for number in range(4)}
+        assert read_rows(storage) == {("x", "a"): (3, "log"), **written}
+        assert leftovers(storage) == []
+
+
+def test_a_writer_that_dies_while_others_wait_holds_none_of_them_up() -> None:
+    """The one that writes dies, and one of those that wait for it."""
+    options = options_of(pyhudi__write__wait__seconds="60")
+    storage, clock = new_table(), clock_at()
+    write(storage, OLD, clock)
+    dead_write(storage, {("x", "a"): (9, "dead")}, clock)
+    put_ticket(storage, heartbeat_of(dead_pid()))
+    bodies = [
+        partial(write, rows=rows_of_writer(number), clock=clock, options=options)
+        for number in range(3)
+    ]
+    assert run_in_turns(storage, [0, 1, 2] * 40, *bodies) == [None] * 3
+    assert read_rows(storage)["x", "a"] == (1, "old")
+    assert leftovers(storage) == []
+
+
+def put_ticket(storage: MemoryStorage, owner: bytes) -> None:
+    """The ticket of one who came before everybody else."""
+    found = take_ticket(storage, came_ms=NOW_MS - 1, until_ms=NOW_MS + 1_000_000)
+    storage.put(found.path, owner)
 
 
 def test_a_writer_that_was_taken_for_dead_cannot_commit() -> None:

@@ -27,7 +27,7 @@ from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed, bury
 from tests.support.local_rows import LocalRows
 from tests.support.memory import MemoryStorage
-from tests.support.orders import OPERATION, OPTIONS
+from tests.support.orders import OPERATION, OPTIONS, WAIT
 from tests.support.orders import orders as table_of
 from tests.support.timelines import active_of, writer_for
 
@@ -164,6 +164,7 @@ def compaction(
     due = {
         "hoodie.compact.inline.max.delta.commits": "1",
         "hoodie.log.compaction.blocks.threshold": "2",
+        WAIT: "0",
         **SMALL_BLOOMS,
         "hoodie.parquet.max.file.size": str(1 << 20),
         **{name.replace("__", "."): value for name, value in options.items()},

@@ -20,11 +20,14 @@ Row = tuple[str, str, int | None, str]
 SCHEMA = pa.schema({"id": pa.string(), "part": pa.string(), "ts": pa.int64(), "value": pa.string()})
 # A bloom filter of usual size takes 400 KB of every file.
 SMALL_FILES = {"hoodie.index.bloom.num_entries": "100"}
+WAIT = "pyhudi.write.wait.seconds"
 OPTIONS = {
     "hoodie.table.name": "orders",
     "hoodie.datasource.write.recordkey.field": "id",
     "hoodie.datasource.write.partitionpath.field": "part",
     "hoodie.datasource.write.precombine.field": "ts",
+    # Who is in the way of another is told so at once, where a test does not say otherwise.
+    WAIT: "0",
     **SMALL_FILES,
 }
 WITHOUT_ORDERING = {key: value for key, value in OPTIONS.items() if "precombine" not in key}

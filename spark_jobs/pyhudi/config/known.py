@@ -34,7 +34,7 @@ MODULES: Mapping[ModuleType, str] = {
     merging: "Which of two records wins",
     evolution: "Changes of the schema",
     index: "How stored keys are found",
-    files: "Files and heartbeat",
+    files: "Files, heartbeat and waiting",
     formats: "Formats of base files",
     failures: "Rows that cannot be written",
     compaction: "Compaction",

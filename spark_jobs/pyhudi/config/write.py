@@ -21,6 +21,7 @@ from pyhudi.config.options.files import (
     FileSizing,
     HeartbeatConfig,
     ParquetConfig,
+    WaitConfig,
 )
 from pyhudi.config.options.index import IndexConfig
 from pyhudi.config.options.logs import LogConfig
@@ -50,6 +51,7 @@ __all__ = [
     "IndexConfig",
     "Operation",
     "ParquetConfig",
+    "WaitConfig",
     "WriteConfig",
 ]
 
@@ -77,6 +79,7 @@ class WriteConfig:
     bulk_insert: BulkInsertConfig = part(BulkInsertConfig)
     index: IndexConfig = part(IndexConfig)
     heartbeat: HeartbeatConfig = part(HeartbeatConfig)
+    wait: WaitConfig = part(WaitConfig)
     logs: LogConfig = part(LogConfig)
     compaction: CompactionConfig = part(CompactionConfig)
 
@@ -141,6 +144,13 @@ class WriteConfig:
         is_sorted = self.bulk_insert.is_sorted and not self.index.index_type.is_global
         meets = (self.combines_batch and not is_sorted) or self.index.is_hashed
         return is_bulk and not meets and not self.needs_lookup
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the rows are read and kept before the write begins."""
+        named = self.batch.partitions_to_delete
+        is_named = self.operation is Operation.DELETE_PARTITION and named is not None
+        return not (is_named or self.is_streamed)
 
     @property
     def combines_batch(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from pyhudi.actions.commit import stats_by_partition
@@ -14,17 +15,17 @@ from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.errors import (
     AlreadyExistsError,
-    ConflictError,
     HudiError,
     RequestError,
     StorageError,
+    TableChangedError,
 )
 from pyhudi.jobs import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
-from pyhudi.services.recovery import recover, writer_of
+from pyhudi.services.recovery import recover
 from pyhudi.table.create import create_table
 from pyhudi.table.metadata_table import disable
-from pyhudi.table.table import Table, load_table
+from pyhudi.table.table import Table, load_made, load_table
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.instant_run import InstantRun
 
@@ -33,11 +34,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A write whose instant is requested, and the table as it was then."""
+    """A write whose instant is requested, and the table as it was then.
+
+    ``is_expected`` says whether it is the table that the write was resolved for, or one that was
+    made for it.
+    """
 
     run: WriteRun
     instant: InstantRun
     table: Table
+    is_expected: bool
 
 
 WriteFiles: TypeAlias = Callable[[Begun], Written]
@@ -47,53 +53,76 @@ WriteFiles: TypeAlias = Callable[[Begun], Written]
 def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
     """Begin the write, let its files be written, and commit them.
 
-    The table is made if need be, and dead writes are undone.
+    The table is made if need be, other writers are waited for, and dead ones are undone.
 
     Raises:
-        ConflictError: the table is no longer the one that the request was held against.
+        TableChangedError: the rows were prepared for another table than there is now.
+        ConflictError: others were at work for too long, or took this writer for dead.
         RequestError: found before any file is written; the instant leaves no trace.
     """
-    table = _prepared(run)
-    action = _action(run, table)
-    plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
-    writer = writer_of(table, run.environment.clock, run.config.heartbeat)
-    run.drop_saved(*recover(writer))
-    with InstantRun(writer, action, plan) as instant:
-        begun = Begun(run=run, instant=instant, table=table.refresh())
+    storage = run.target.storage
+    with ExitStack() as held:
+        begun = run.turn.take(lambda: run.writer(load_table(storage)), partial(_begin, run, held))
         earlier = run.committed_meanwhile(begun.table)
         if earlier is not None:
-            instant.withdraw()
+            begun.instant.withdraw()
             return run.already(earlier, begun.table)
-        if run.has_other_schema(begun.table):
-            instant.withdraw()
-            raise ConflictError(
-                "another writer has changed the table's schema meanwhile; retry",
-                where=table.storage.uri,
-            )
         with _dropping_saved(begun):
             try:
+                begun = _on_table_of_now(begun)
                 written = write_files(begun)
-            except RequestError:
-                if not instant.is_started:
-                    instant.withdraw()
+            except (RequestError, TableChangedError):
+                if not begun.instant.is_started:
+                    begun.instant.withdraw()
                 raise
             return _commit(begun, written)
 
 
-def _prepared(run: WriteRun) -> Table:
-    """The table as it is now, made if need be, without a metadata table that would go stale."""
-    target = run.target
+def _begin(run: WriteRun, held: ExitStack) -> Begun:
+    """Request the instant, in a context that is left with ``held``."""
+    table, is_expected = _prepared(run)
+    action = _action(run, table)
+    plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
+    writer = run.writer(table)
+    run.drop_saved(*recover(writer))
+    instant = held.enter_context(InstantRun(writer, action, plan))
+    return Begun(run=run, instant=instant, table=table.refresh(), is_expected=is_expected)
+
+
+def _on_table_of_now(begun: Begun) -> Begun:
+    """The write on the table as it is, which others may have made or changed meanwhile.
+
+    Raises:
+        TableChangedError: its rows would have to be read again for that.
+        RequestError: rows or request do not fit the table as it is.
+    """
+    run, table = begun.run, begun.table
+    if begun.is_expected and not run.has_other_schema(table):
+        return begun
+    now = run.again()
+    if now.config != run.config or now.target.keying != run.target.keying:
+        raise TableChangedError(
+            "another writer has changed the table's schema meanwhile; retry",
+            where=table.storage.uri,
+        )
+    return replace(begun, run=now)
+
+
+def _prepared(run: WriteRun) -> tuple[Table, bool]:
+    """The table without a metadata table that would go stale, and whether it is the one expected.
+
+    It is made if need be; one that another writer has just made is not expected.
+    """
+    target, is_expected = run.target, True
     if target.table is None:
         try:
             create_table(target.storage, target.config)
-        except AlreadyExistsError as error:
-            raise ConflictError(
-                "another writer has just created this table; retry", where=target.storage.uri
-            ) from error
-    table = load_table(target.storage) if target.table is None else target.table.refresh()
+        except AlreadyExistsError:
+            is_expected = False
+    table = load_made(target.storage) if target.table is None else target.table.refresh()
     if table.config.metadata_partitions:
         disable(table.storage, table.config)
-    return table
+    return table, is_expected
 
 
 def _action(run: WriteRun, table: Table) -> Action:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -51,6 +53,7 @@ from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.turn import Turn
 from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import full_file_bytes
 from pyhudi.write.plan.sharing import share_tasks
@@ -58,6 +61,8 @@ from pyhudi.write.plan.sharing import share_tasks
 # Slices share a task as long as neither their base files nor their log files are much.
 _TASK_BASE_BYTES = 32 << 20
 _TASK_LOG_BYTES = 8 << 20
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +72,7 @@ def compact_table(environment: Environment, request: CompactionRequest) -> JobRe
 
     Raises:
         RequestError: options and table do not fit, or there is no such compaction.
-        ConflictError: another job runs the compaction, or a writer is at work while it is planned.
+        ConflictError: another job runs the compaction, or writers were at work for too long.
         PlatformError: disk, network or runner failed; a compaction that was planned stays planned.
     """
     request.check()
@@ -149,6 +154,7 @@ class CompactionService:
     config: WriteConfig
     extra: Mapping[str, str]
     watch: Stopwatch
+    turn: Turn
 
     def schedule(self) -> JobResult:
         """Plan a compaction where one is due."""
@@ -156,14 +162,7 @@ class CompactionService:
         # The plan that an earlier try of this request made stands for it.
         found = find_planned(table.active, table.timeline, key, self.kind.action) if key else None
         if found is None:
-            file_format = BaseFileFormat(table.config.base_file_format)
-            with self.watch.stage("plan"):
-                found = self.kind.schedule(
-                    self._writer(table),
-                    self.config.compaction,
-                    full_file_bytes(self.config, file_format),
-                    self.extra,
-                )
+            found = self._in_turn(partial(self._plan, table))
         if found is None:
             return self._nothing("due")
         return self._result("scheduled", found)
@@ -198,7 +197,9 @@ class CompactionService:
             return self._result("already_committed", instant, self._stats_at(table, found))
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
-        with self.kind.run(self._writer(table), instant) as work:
+        with ExitStack() as held:
+            run = partial(self.kind.run, self._writer(table), instant)
+            work = self._in_turn(lambda: held.enter_context(run()))
             merge = compaction_merge(work.table, instant, self.config)
             context = compaction_job(work.table, instant, self.config, merge)
             with self.watch.stage("write") as noted:
@@ -214,7 +215,7 @@ class CompactionService:
 
     def unschedule(self, instant: str) -> JobResult:
         """Take a plan back that has not run."""
-        self.kind.unschedule(self._writer(self.table), instant)
+        self._in_turn(partial(self.kind.unschedule, self._writer(self.table), instant))
         return self._result("unscheduled", instant)
 
     def oldest_pending(self) -> str | None:
@@ -231,8 +232,22 @@ class CompactionService:
             )
         return tuple(metadata.write_stats)
 
+    def _plan(self, table: Table) -> str | None:
+        file_format = BaseFileFormat(table.config.base_file_format)
+        with self.watch.stage("plan"):
+            return self.kind.schedule(
+                self._writer(table),
+                self.config.compaction,
+                full_file_bytes(self.config, file_format),
+                self.extra,
+            )
+
+    def _in_turn(self, attempt: Callable[[], T]) -> T:
+        """What an attempt gives, once no other writer is in its way."""
+        return self.turn.take(lambda: self._writer(self.table), attempt)
+
     def _writer(self, table: Table) -> Writer:
-        return writer_of(table, self.environment.clock, self.config.heartbeat)
+        return writer_of(table, self.environment.clock, self.config.heartbeat, self.turn)
 
     def _nothing(self, what: str) -> JobResult:
         kind = "log compaction" if self.kind.operation == LOG_COMPACTION else "compaction"
@@ -272,13 +287,15 @@ def compaction_service(
     extra = {**config.commit_metadata, **commit_metadata}
     if config.idempotency_key:
         extra[STAMP] = config.idempotency_key
+    watch = Stopwatch(table.config.name, environment.runner)
     return CompactionService(
         environment=environment,
         kind=kind,
         table=table,
         config=config,
         extra=extra,
-        watch=Stopwatch(table.config.name, environment.runner),
+        watch=watch,
+        turn=Turn(config.wait, partial(watch.stage, "wait")),
     )
 
 

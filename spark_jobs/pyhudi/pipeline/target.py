@@ -50,7 +50,7 @@ from pyhudi.table.keying import (
     without_columns,
     without_record_keys,
 )
-from pyhudi.table.table import Table, load_table
+from pyhudi.table.table import Table, load_made
 
 # Operations to which rows only say where; their other columns do not matter.
 _KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
@@ -150,7 +150,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
 
 def _existing(storage: Storage) -> Table | None:
     try:
-        return load_table(storage)
+        return load_made(storage)
     except TableNotFoundError:
         return None
 

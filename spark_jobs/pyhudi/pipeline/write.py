@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyhudi.config.options.operations import Operation
-from pyhudi.errors import InvariantError
+from pyhudi.errors import InvariantError, TableChangedError
 from pyhudi.jobs import JobResult
 from pyhudi.pipeline.batch.source import SourceRows
 from pyhudi.pipeline.batch.staging import stage
@@ -23,6 +23,9 @@ from pyhudi.pipeline.files.bulk import bulk_insert
 from pyhudi.pipeline.replacing import delete_partitions, replaced_groups
 from pyhudi.pipeline.staged import write_staged
 from pyhudi.pipeline.write_run import WriteRun, Written, note_files, prepare
+
+# How often the rows are read, when others change the table's schema before they are written.
+_TRIES = 10
 
 
 def write_rows(
@@ -39,17 +42,27 @@ def write_rows(
 
     Raises:
         RequestError: options, rows and table do not fit; nothing was written.
-        ConflictError: another writer is at work; nothing of this write is visible.
+        ConflictError: other writers were at work for too long; nothing of this write is visible.
         PlatformError: disk, network or runner failed; nothing of this write is visible.
     Guarantees: the rows are in the table whole when this returns, and not at all when it raises.
     """
     schema = None if rows is None else rows.schema
     run = prepare(environment, schema, path, options, commit_metadata)
-    if run.earlier is not None:
-        return run.already(run.earlier, run.target.table)
-    result = _write(run, rows)
-    compact_after(run, result)
-    return replace(result, seconds=run.watch.seconds(), stages=run.watch.stages())
+    if run.earlier is None and run.config.is_staged:
+        run = run.after_others()
+    tries = 0
+    while run.earlier is None:
+        try:
+            result = _write(run, rows)
+        except TableChangedError:  # noqa: PERF203 - the source is read again in between
+            tries += 1
+            if tries == _TRIES or not run.turn.may_wait:
+                raise
+            run = run.again()
+        else:
+            compact_after(run, result)
+            return replace(result, seconds=run.watch.seconds(), stages=run.watch.stages())
+    return run.already(run.earlier, run.target.table)
 
 
 def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ from pyhudi.pipeline.stopwatch import Stage, Stopwatch
 from pyhudi.pipeline.target import Target, resolve_target
 from pyhudi.runner.runner import Runner
 from pyhudi.schema.avro import dumps
+from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.committed import (
     METRICS,
@@ -40,6 +42,8 @@ from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction.exclusion import Writer, at_work, live_writers
+from pyhudi.transaction.turn import Turn
 from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import (
     bloom_parameters,
@@ -89,7 +93,8 @@ class Written:
 class WriteRun:
     """One write: what was asked, and what it means for its table.
 
-    ``earlier`` is the commit that an earlier attempt of it made, if any.
+    ``earlier`` is the commit that an earlier attempt of it made, if any. ``turn`` is its place
+    among those that wait for other writers, and ``prepare`` resolves the same request again.
     """
 
     environment: Environment
@@ -98,12 +103,44 @@ class WriteRun:
     extra: Mapping[str, str]
     earlier: EarlierCommit | None
     watch: Stopwatch
+    turn: Turn
+    prepare: Callable[[], WriteRun]
     failures: Failures = field(default_factory=Failures)
 
     @property
     def runner(self) -> Runner:
         """Who runs its tasks."""
         return self.environment.runner
+
+    def again(self) -> WriteRun:
+        """The same write, held against the table as it is now.
+
+        Raises: whatever is wrong with the request by now, see ``resolve_target``.
+        """
+        return replace(self.prepare(), watch=self.watch, turn=self.turn, failures=self.failures)
+
+    def after_others(self) -> WriteRun:
+        """The same write, once no other is seen at work: to be asked before rows are read.
+
+        Raises:
+            WriterAtWorkError: others were at work for too long.
+        """
+        table = self.target.table
+        if table is None or not table.timeline.pending_writes():
+            return self
+        writer = self.writer(table)
+        found = live_writers(writer)
+        if not found:
+            return self
+        try:
+            self.turn.wait(writer, at_work(writer, found))
+        finally:
+            self.turn.leave()
+        return self.again()
+
+    def writer(self, table: Table) -> Writer:
+        """One who writes the table."""
+        return writer_of(table, self.environment.clock, self.config.heartbeat, self.turn)
 
     def with_failures(self, failures: Failures) -> WriteRun:
         """The same write, knowing what of it failed."""
@@ -284,13 +321,16 @@ def prepare(
         table = target.table
         if table is not None:
             earlier = find_committed(table.active, table.timeline, config.idempotency_key)
+    watch = Stopwatch(target.config.name, environment.runner)
     return WriteRun(
         environment=environment,
         config=config,
         target=target,
         extra=extra,
         earlier=earlier,
-        watch=Stopwatch(target.config.name, environment.runner),
+        watch=watch,
+        turn=Turn(config.wait, partial(watch.stage, "wait")),
+        prepare=partial(prepare, environment, rows, path, options, commit_metadata),
     )
 
 

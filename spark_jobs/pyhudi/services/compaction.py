@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
-from pyhudi.errors import ConflictError, CorruptTableError, RequestError
+from pyhudi.errors import ConflictError, CorruptTableError, RequestError, WriterAtWorkError
 from pyhudi.filegroup.names import parse_base_file_name
 from pyhudi.filegroup.slices import FileSlice, GroupId
 from pyhudi.services.compaction_plan import is_due, plan_compaction
@@ -256,7 +256,7 @@ def _check_no_dead_write(table: Table, own: str) -> None:
     """Refuse to plan while a write waits to be rolled back: that deletes its log files."""
     for instant in table.timeline.pending_writes():
         if instant.time != own and table.active.clustered_groups(instant) is None:
-            raise ConflictError(
+            raise WriterAtWorkError(
                 f"the write {instant.time} has just died; retry, which rolls it back first",
                 where=table.storage.uri,
             )

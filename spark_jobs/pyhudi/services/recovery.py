@@ -6,32 +6,45 @@ Hudi 0.15 and 1.1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from pyhudi.actions.rollback import InstantInfo
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import ConflictError
+from pyhudi.errors import WriterAtWorkError
 from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.exclusion import Writer
-from pyhudi.transaction.heartbeat import delete_heartbeat, instants_with_heartbeat
+from pyhudi.transaction.exclusion import Writer, at_work
+from pyhudi.transaction.heartbeat import (
+    delete_heartbeat,
+    instants_with_heartbeat,
+    names_beside_heartbeats,
+)
 from pyhudi.transaction.markers import delete_markers, delete_strays, marked_instants, read_markers
+from pyhudi.transaction.tickets import Ticket, tickets_among
+from pyhudi.transaction.turn import Turn
 
 
-def writer_of(table: Table, clock: Clock, heartbeat: HeartbeatConfig) -> Writer:
-    """One who writes a table, and whose instants are undone when they fail."""
-    return Writer(table=table, clock=clock, heartbeat=heartbeat, undo=partial(undo, table, clock))
+def writer_of(
+    table: Table, clock: Clock, heartbeat: HeartbeatConfig, turn: Turn | None = None
+) -> Writer:
+    """One who writes a table, and whose instants are undone when they fail.
+
+    Without a ``turn`` it goes before those who wait.
+    """
+    writer = Writer(table=table, clock=clock, heartbeat=heartbeat, undo=partial(undo, table, clock))
+    return writer if turn is None else replace(writer, is_behind=turn.is_behind)
 
 
 def recover(writer: Writer) -> tuple[str, ...]:
     """Bring the table back to where no write is pending; the instants that were undone.
 
     Raises:
-        ConflictError: a pending write is alive.
+        WriterAtWorkError: a pending write is alive, or others wait that came before.
     """
     table, active = writer.table, writer.active
     for pending in active.load().pending():
@@ -44,25 +57,29 @@ def recover(writer: Writer) -> tuple[str, ...]:
         if active.clustered_groups(instant) is not None:
             continue
         if writer.is_alive(instant.time):
-            raise ConflictError(
-                f"another writer is at work (instant {instant.time}); retry when it has ended",
-                where=writer.storage.uri,
-            )
+            raise at_work(writer, [instant.time])
         roll_back(table, writer.clock, instant.time)
         undone.append(instant.time)
-    _sweep(writer)
+    waiting = _sweep(writer)
+    if writer.is_behind(waiting):
+        raise WriterAtWorkError(
+            f"{len(waiting)} other writers wait for their turn; retry when they have ended",
+            where=writer.storage.uri,
+        )
     return tuple(undone)
 
 
-def _sweep(writer: Writer) -> None:
+def _sweep(writer: Writer) -> tuple[Ticket, ...]:
     """Delete what ended writes left behind: markers, heartbeats, files of tasks that went on.
+
+    Gives the tickets of those who wait, which lie beside the heartbeats.
 
     A task that Spark could not stop in time may leave its marker, and its file, after its write was
     committed or rolled back.
     """
     storage, active = writer.storage, writer.active
     # Listed before the timeline is: a write that begins in between must be on it.
-    marked, beating = marked_instants(storage), instants_with_heartbeat(storage)
+    marked, names = marked_instants(storage), names_beside_heartbeats(storage)
     timeline = active.load()
     writes = {found.time: found for found in timeline.write_instants()}
     for instant in marked:
@@ -73,11 +90,12 @@ def _sweep(writer: Writer) -> None:
             _delete_uncommitted(active, write)
         if write is None or write.is_completed:
             delete_markers(storage, instant)
-    for instant in beating:
+    for instant in instants_with_heartbeat(names):
         write = writes.get(instant)
         is_over = not writer.is_alive(instant) if write is None else write.is_completed
         if is_over:
             delete_heartbeat(storage, instant)
+    return tickets_among(names)
 
 
 def _delete_uncommitted(active: ActiveTimeline, write: Instant) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from pyhudi.config.table import TableConfig
+from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.filegroup.order import slice_order
 from pyhudi.filegroup.slices import BaseFile, FileSlice, GroupId
@@ -24,6 +26,8 @@ from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
+
+_MAKING_WAITS_S = (0.1, 0.3, 0.6, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,3 +162,21 @@ def load_table(storage: Storage) -> Table:
     config = load_config(storage)
     timeline = ActiveTimeline.of(storage, config).load()
     return Table(storage=storage, config=config, timeline=timeline)
+
+
+def load_made(storage: Storage) -> Table:
+    """The table in a storage, which another process may be making at this moment.
+
+    Hudi writes the properties of a new table where readers see them half; those that are so still
+    after a while are broken.
+
+    Raises:
+        TableNotFoundError: there is none.
+        CorruptTableError: its properties break the format, and stay so.
+    """
+    for wait_s in _MAKING_WAITS_S:
+        try:
+            return load_table(storage)
+        except CorruptTableError:  # noqa: PERF203 - it waits between two tries
+            time.sleep(wait_s)
+    return load_table(storage)

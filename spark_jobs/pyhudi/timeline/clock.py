@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
@@ -50,6 +51,14 @@ def next_instant_time(clock: Clock, zone: TimelineZone, after: str | None) -> st
     if after is None or now > after:
         return now
     return _millisecond_after(after)
+
+
+def about(seconds: float) -> float:
+    """A span of about this length, so that several who wait do not keep step.
+
+    Units: seconds; a half more or less.
+    """
+    return seconds * random.uniform(0.5, 1.5)
 
 
 def new_file_id_prefix() -> str:

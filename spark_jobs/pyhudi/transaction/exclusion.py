@@ -8,29 +8,37 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import ConflictError
+from pyhudi.errors import ConflictError, WriterAtWorkError
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Instant
+from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.heartbeat import is_alive
 from pyhudi.transaction.markers import MarkedFile
+from pyhudi.transaction.tickets import Ticket
 
 _RIVAL_WAITS_S = (0.05, 0.1, 0.2, 0.4)
+
+
+def _goes_first(_: Collection[Ticket]) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
     """One who writes a table, and what that takes.
 
-    ``undo`` takes back an instant of this writer that failed.
+    ``undo`` takes back an instant of this writer that failed. ``is_behind`` says whether some of
+    those who wait go before it.
     """
 
     table: Table
     clock: Clock
     heartbeat: HeartbeatConfig
     undo: Callable[[Instant], None]
+    is_behind: Callable[[Collection[Ticket]], bool] = _goes_first
 
     @property
     def storage(self) -> Storage:
@@ -73,20 +81,20 @@ class Alone:
     """One writer at a time: whoever finds another at work is refused."""
 
     def begin(self, writer: Writer, instant: Instant) -> None:
-        """Step back when another live writer is pending.
+        """Step back when another live writer is pending, or was faster.
 
         Two writers that begin at once see each other, since each looks after its heartbeat has
         started. The later instant steps back at once, the earlier one only when the later does not.
+        One that began later and has ended by now wrote files that an earlier instant cannot follow.
         """
         for wait_s in (*_RIVAL_WAITS_S, 0.0):
-            rivals = [found for found in live_writers(writer) if found != instant.time]
+            timeline = writer.active.load()
+            rivals = [found for found in _alive(writer, timeline) if found != instant.time]
             if not rivals:
+                _check_latest(writer, instant, timeline)
                 return
             if min(rivals) < instant.time or wait_s == 0.0:
-                raise ConflictError(
-                    f"another writer is at work (instant {min(rivals)}); retry when it has ended",
-                    where=writer.storage.uri,
-                )
+                raise at_work(writer, rivals)
             time.sleep(wait_s)
 
     def check_marked(
@@ -103,12 +111,34 @@ class Alone:
             )
 
 
+def at_work(writer: Writer, instants: Collection[str]) -> WriterAtWorkError:
+    """The error that tells of those who write at these instants."""
+    return WriterAtWorkError(
+        f"another writer is at work (instant {min(instants)}); retry when it has ended",
+        where=writer.storage.uri,
+    )
+
+
 def live_writers(writer: Writer) -> list[str]:
     """The instants of pending writes whose heartbeat is fresh."""
-    timeline = writer.active.load()
+    return _alive(writer, writer.active.load())
+
+
+def _alive(writer: Writer, timeline: Timeline) -> list[str]:
     now_ms = writer.clock.now_ms()
     return [
         instant.time
         for instant in timeline.pending_writes()
         if is_alive(writer.storage, instant.time, now_ms=now_ms, config=writer.heartbeat)
     ]
+
+
+def _check_latest(writer: Writer, instant: Instant, timeline: Timeline) -> None:
+    """Refuse an instant that is not the latest: it was drawn before a later one was."""
+    later = [found.time for found in timeline if found.time > instant.time]
+    if later:
+        raise WriterAtWorkError(
+            f"another writer was faster (instant {max(later)}, this one had drawn {instant.time}); "
+            "retry",
+            where=writer.storage.uri,
+        )

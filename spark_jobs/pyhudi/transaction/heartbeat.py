@@ -7,15 +7,17 @@ modification time is renewed at each interval and which is gone when the write h
 from __future__ import annotations
 
 import logging
-import os
 import threading
+from collections.abc import Iterable
 
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
 from pyhudi.storage.storage import Storage
 from pyhudi.transaction.process import ProcessMark
 
-_FOLDER = ".hoodie/.heartbeat"
+HEARTBEATS = ".hoodie/.heartbeat"
+"""The folder of heartbeats."""
+
 _STAYS = "the heartbeat stays behind until it expires: %s"
 _log = logging.getLogger(__name__)
 
@@ -54,13 +56,13 @@ class Heartbeat:
                 _log.warning("heartbeat not renewed: %s", failure)
 
     def _write(self) -> None:
-        self._storage.put(self._path, _owner())
+        self._storage.put(self._path, ProcessMark.here().to_bytes())
 
 
 def start_heartbeat(storage: Storage, instant: str) -> bool:
     """Make the heartbeat of an instant, before it is requested; False when it has one."""
     try:
-        storage.create(_path(instant), _owner())
+        storage.create(_path(instant), ProcessMark.here().to_bytes())
     except AlreadyExistsError:
         return False
     except StorageError:
@@ -78,9 +80,14 @@ def give_heartbeat_up(storage: Storage, instant: str) -> None:
         _log.warning(_STAYS, failure)
 
 
-def instants_with_heartbeat(storage: Storage) -> tuple[str, ...]:
-    """The instants that have a heartbeat, fresh or not."""
-    return tuple(found.name for found in storage.list(_FOLDER) if not found.name.startswith("."))
+def names_beside_heartbeats(storage: Storage) -> tuple[str, ...]:
+    """The names of all files in the folder of heartbeats."""
+    return tuple(found.name for found in storage.list(HEARTBEATS))
+
+
+def instants_with_heartbeat(names: Iterable[str]) -> tuple[str, ...]:
+    """The instants that have a heartbeat, fresh or not, by the names in their folder."""
+    return tuple(name for name in names if not name.startswith("."))
 
 
 def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatConfig) -> bool:
@@ -102,14 +109,18 @@ def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatCo
     return owner is None or not owner.is_gone()
 
 
+def owner_of(storage: Storage, instant: str) -> ProcessMark | None:
+    """The process that writes at an instant, where its heartbeat tells."""
+    try:
+        return ProcessMark.from_bytes(storage.read(_path(instant)))
+    except MissingFileError:
+        return None
+
+
 def delete_heartbeat(storage: Storage, instant: str) -> None:
     """Delete the heartbeat of a writer that has ended, or is known to be dead."""
     storage.delete(_path(instant))
 
 
-def _owner() -> bytes:
-    return ProcessMark.of(os.getpid()).to_bytes()
-
-
 def _path(instant: str) -> str:
-    return f"{_FOLDER}/{instant}"
+    return f"{HEARTBEATS}/{instant}"

@@ -11,6 +11,8 @@ from typing import Final
 
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 _NAMESPACE: Final = "/proc/self/ns/pid"
+_ENDED: Final = ("Z", "X")
+"""Nobody has asked yet how it ended, and nearly gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +37,13 @@ class ProcessMark:
             boot=_text(_BOOT_ID),
             namespace=_namespace(),
             pid=pid,
-            started=_start_of(pid),
+            started=_status_of(pid).started,
         )
+
+    @classmethod
+    def here(cls) -> ProcessMark:
+        """The mark of this process."""
+        return cls.of(os.getpid())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ProcessMark | None:
@@ -52,7 +59,10 @@ class ProcessMark:
         return json.dumps(asdict(self)).encode()
 
     def is_gone(self) -> bool:
-        """Whether the process is known to have ended; of one that lives elsewhere nothing is."""
+        """Whether the process is known to have ended; of one that lives elsewhere nothing is.
+
+        One that was killed has ended, whether its parent has asked for its exit code or not.
+        """
         now = ProcessMark.of(self.pid)
         if (self.host, self.boot, self.namespace) != (now.host, now.boot, now.namespace):
             return False
@@ -62,17 +72,36 @@ class ProcessMark:
             return True
         except (PermissionError, OverflowError):
             pass
+        if _status_of(self.pid).has_ended:
+            return True
         # Ids are used again, for processes and for threads.
         return None not in (self.started, now.started) and self.started != now.started
 
 
-def _start_of(pid: int) -> str | None:
-    """When a process started, in ticks since the machine did.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Status:
+    """What the system tells of a process.
 
-    Source: proc_pid_stat(5), Linux: field 22; the second, in brackets, may hold blanks itself.
+    Units: ``started`` in ticks since the system did.
+    """
+
+    started: str | None = None
+    has_ended: bool = False
+
+
+def _status_of(pid: int) -> _Status:
+    """The status of a process; empty where the system does not tell.
+
+    Source: proc_pid_stat(5), Linux: fields 3, 20 and 22; the second, in brackets, may hold blanks
+    itself.
     """
     text = _text(f"/proc/{pid}/stat")
-    return None if text is None else text.rpartition(")")[2].split()[19]
+    if text is None:
+        return _Status()
+    fields = text.rpartition(")")[2].split()
+    state, threads, started = fields[0], fields[17], fields[19]
+    # Where threads are left, only the first one of the process has ended.
+    return _Status(started=started, has_ended=state in _ENDED and int(threads) <= 1)
 
 
 def _namespace() -> str | None:

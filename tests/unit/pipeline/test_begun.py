@@ -8,16 +8,27 @@ import pyarrow as pa
 import pytest
 
 import pyhudi
-from pyhudi.errors import ConflictError, RequestError
+from pyhudi.config.write import RECORD_KEY_FIELD, HeartbeatConfig
+from pyhudi.errors import (
+    ConflictError,
+    CorruptTableError,
+    RequestError,
+    SchemaError,
+    TableMismatchError,
+)
 from pyhudi.pipeline import write as module
 from pyhudi.runner.in_process import Batches, InProcessRows, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.timeline.instant import State
+from pyhudi.services.recovery import writer_of
+from pyhudi.table import table as opening
+from pyhudi.timeline.clock import SystemClock
+from pyhudi.timeline.instant import Action, State
+from pyhudi.transaction.instant_run import InstantRun
 from tests.support import in_process
 from tests.support.in_process import NOW_MS, Rows, clock_at, data_files, options_of
 from tests.support.memory import MemoryStorage
-from tests.support.orders import OPTIONS, many, orders, rows_of, tuples, write
+from tests.support.orders import OPTIONS, WAIT, many, orders, rows_of, tuples, write
 from tests.support.timelines import active_of
 from tests.support.tree import tree
 
@@ -54,12 +65,45 @@ def test_rows_of_a_rival_that_committed_meanwhile_are_kept(table: Path, monkeypa
 
 def test_columns_that_a_rival_added_meanwhile_are_not_lost(table: Path, monkeypatch) -> None:
     wider = orders(("k0000", "p0", 2, "rival")).append_column("added", pa.array([7]))
+    mine = orders(("k0002", "p0", 3, "mine"))
     after_staging(monkeypatch, lambda: write(table, wider))
-    with pytest.raises(ConflictError, match="schema") as caught:
-        write(table, orders(("k0002", "p0", 3, "mine")))
-    assert caught.value.retryable
+    with pytest.raises(SchemaError, match="column added") as caught:
+        write(table, mine)
+    assert not caught.value.retryable
     found = pyhudi.read_table(table, columns=["id", "added"]).to_pylist()
     assert {"id": "k0000", "added": 7} in found
+    assert not pyhudi.open_table(str(table)).timeline.pending()
+
+
+@pytest.mark.parametrize("wait_s", [0, 60])
+def test_rows_are_read_again_for_columns_that_a_rival_added_meanwhile(
+    wait_s: int, table: Path, monkeypatch
+) -> None:
+    wider = orders(("k0000", "p0", 2, "rival")).append_column("added", pa.array([7]))
+    options = {**OPTIONS, WAIT: str(wait_s), "hoodie.write.set.null.for.missing.columns": "true"}
+    mine = orders(("k0002", "p0", 3, "mine"))
+    after_staging(monkeypatch, lambda: write(table, wider))
+    if not wait_s:
+        with pytest.raises(ConflictError, match="schema meanwhile; retry"):
+            write(table, mine, "upsert", options)
+        assert not pyhudi.open_table(str(table)).timeline.pending()
+        return
+    assert write(table, mine, "upsert", options).status == "committed"
+    found = pyhudi.read_table(table, columns=["id", "added", "value"]).to_pylist()
+    assert {"id": "k0000", "added": 7, "value": "rival"} in found
+    assert {"id": "k0002", "added": None, "value": "mine"} in found
+
+
+def test_rows_that_fit_a_changed_schema_as_they_are_are_not_read_again(
+    table: Path, monkeypatch
+) -> None:
+    wider = orders(("k0000", "p0", 2, "rival")).append_column("added", pa.array([7]))
+    after_staging(monkeypatch, lambda: write(table, wider))
+    mine = orders(("k0002", "p0", 3, "mine")).append_column("added", pa.array([8]))
+    assert write(table, mine).status == "committed"
+    found = pyhudi.read_table(table, columns=["id", "added"]).to_pylist()
+    assert {"id": "k0000", "added": 7} in found
+    assert {"id": "k0002", "added": 8} in found
 
 
 def test_another_attempt_that_landed_meanwhile_is_not_repeated(table: Path, monkeypatch) -> None:
@@ -77,12 +121,74 @@ def test_another_attempt_that_landed_meanwhile_is_not_repeated(table: Path, monk
     assert rows_of(table) == tuples(many(range(4), 1, "old"), rows)
 
 
-def test_of_two_that_make_one_table_the_second_is_told(tmp_path: Path, monkeypatch) -> None:
+def test_of_two_that_make_one_table_the_second_opens_it(tmp_path: Path, monkeypatch) -> None:
     table, rows = tmp_path / "new", many(range(2), 1, "first")
     after_staging(monkeypatch, lambda: write(table, rows))
-    with pytest.raises(ConflictError, match="created"):
-        write(table, many(range(2), 1, "second"))
+    assert write(table, many(range(1, 3), 2, "second")).records["updated"] == 1
+    assert rows_of(table) == tuples(rows.slice(0, 1), many(range(1, 3), 2, "second"))
+
+
+def test_of_two_that_make_different_tables_the_second_is_told_the_difference(
+    tmp_path: Path, monkeypatch
+) -> None:
+    table, rows = tmp_path / "new", many(range(2), 1, "first")
+    after_staging(monkeypatch, lambda: write(table, rows))
+    with pytest.raises(TableMismatchError, match="record key id, the request says value"):
+        write(table, rows, "upsert", {**OPTIONS, RECORD_KEY_FIELD.key: "value"})
     assert rows_of(table) == tuples(rows)
+    assert not pyhudi.open_table(str(table)).timeline.pending()
+
+
+def test_a_table_that_another_process_is_making_is_opened(table: Path, monkeypatch) -> None:
+    """Hudi's properties are seen half while they are written."""
+    properties = table / ".hoodie" / "hoodie.properties"
+    whole, waits = properties.read_bytes(), list[float]()
+    properties.write_bytes(b"")
+
+    def slept(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            properties.write_bytes(whole)
+
+    monkeypatch.setattr(opening.time, "sleep", slept)
+    assert write(table, orders(("new", "p0", 2, "mine"))).status == "committed"
+    assert len(waits) == 2
+    properties.write_bytes(b"")
+    with pytest.raises(CorruptTableError):
+        write(table, orders(("newer", "p0", 2, "mine")))
+    assert sum(waits) < 3
+
+
+def test_who_finds_a_writer_at_work_waits_before_its_rows_are_read(
+    table: Path, monkeypatch
+) -> None:
+    staged, options = [], {**OPTIONS, WAIT: "60"}
+    writer = writer_of(pyhudi.open_table(str(table)), SystemClock(), HeartbeatConfig())
+    rival = InstantRun(writer, Action.COMMIT)
+    rival.__enter__()
+
+    def slept(_: float) -> None:
+        assert staged == []
+        if list((table / ".hoodie" / ".heartbeat").glob(".waiting-*")):
+            rival.withdraw()
+            rival.__exit__(None, None, None)
+
+    stage = module.stage
+    monkeypatch.setattr(module, "stage", lambda *given: staged.append(1) or stage(*given))
+    monkeypatch.setattr("pyhudi.transaction.turn.time.sleep", slept)
+    result = write(table, orders(("new", "p0", 2, "mine")), "upsert", options)
+    assert (result.status, staged) == ("committed", [1])
+    assert result.seconds["wait"] >= 0
+    assert not list((table / ".hoodie" / ".heartbeat").iterdir())
+
+
+def test_who_does_not_wait_is_told_before_its_rows_are_read(table: Path, monkeypatch) -> None:
+    writer = writer_of(pyhudi.open_table(str(table)), SystemClock(), HeartbeatConfig())
+    monkeypatch.setattr(module, "stage", lambda *_: pytest.fail("read"))
+    with InstantRun(writer, Action.COMMIT) as rival:
+        with pytest.raises(ConflictError, match=rival.instant):
+            write(table, orders(("new", "p0", 2, "mine")))
+        rival.withdraw()
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

@@ -108,6 +108,12 @@ HEARTBEAT_MISSES = declare(
     "hoodie.client.heartbeat.tolerable.misses", option.parse_positive, default=2
 )
 """heartbeats a live writer may miss"""
+_WAIT_S: float = 900
+WAIT_SECONDS = declare(
+    "pyhudi.write.wait.seconds", option.parse_fraction, default=_WAIT_S, since="pyhudi"
+)
+"""seconds that a write or compaction waits in all for other writers of the table, which go first in
+the order in which they came; then it fails, and can be tried again; 0 fails at once"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,3 +176,13 @@ class HeartbeatConfig:
 
     interval_ms: int = setting(HEARTBEAT_INTERVAL)
     tolerable_misses: int = setting(HEARTBEAT_MISSES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitConfig:
+    """How long to wait for other writers.
+
+    Units: seconds.
+    """
+
+    seconds: float = setting(WAIT_SECONDS)
