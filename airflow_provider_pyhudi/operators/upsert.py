@@ -100,7 +100,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             ordering_field=self.ordering_field,
             partitions_to_delete=comma_list(self.partitions_to_delete),
             source_format=self.source_format or "parquet",
-            source_options=texts(self.source_options),
+            source_options=texts(self.source_options, "source_options"),
             sql=self.sql,
             **self._shared(context),
         )

@@ -21,6 +21,7 @@ ENTRANCES = {
 
 FOR_OTHERS = {
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.get_conn": "Airflow's contract",
+    "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.find_instant": "for DAGs",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.test_connection": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_name_attr": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_type": "Airflow's contract",
