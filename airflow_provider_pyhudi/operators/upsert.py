@@ -91,7 +91,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""
         return UpsertRequest(
-            source=comma_list(self.source),
+            source=comma_list(self.source) or None,
             table_name=self.table_name,
             table_type=self.table_type,
             operation=self.operation,

@@ -144,7 +144,7 @@ class UpsertRequest:
                 is no source and the operation needs one.
         """
         merged = merged_options(self)
-        if self.source is None:
+        if not self.source:
             _check_needs_no_source(merged)
         return merged
 
@@ -161,7 +161,7 @@ class UpsertRequest:
                 source where the operation needs one.
         """
         found = cls(**from_args(argv, cls, "Write rows into a Hudi table."))
-        if found.source is None:
+        if not found.source:
             found.options()
         return found
 

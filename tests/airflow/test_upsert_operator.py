@@ -208,8 +208,9 @@ def test_partitions_are_deleted_without_a_source(submissions: Submissions, lande
     assert "--source" not in command
 
 
-def test_without_a_source_nothing_else_is_submitted(submissions: Submissions, landed: Any) -> None:
-    task = make(source=None)
+@pytest.mark.parametrize("source", [None, [], ""])
+def test_without_a_source_nothing_else_is_submitted(submissions: Submissions, source: Any) -> None:
+    task = make(source=source)
     with pytest.raises(PyhudiRequestError, match="there is no source"):
         task.execute(task_context(task))
     assert submissions == []

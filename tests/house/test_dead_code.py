@@ -12,6 +12,7 @@ from tests.support.source_tree import Module, base_name, beside, docstrings, shi
 ENTRANCES = {
     "pyhudi.config.reference": "python -m, makes docs/options.md",
     "pyhudi.runner.in_process": "services that need no Spark, and the tests of the pipeline",
+    "airflow_provider_pyhudi.reference": "python -m, makes docs/operators.md",
     "airflow_provider_pyhudi.provider_info": "an entry point of the distribution",
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
     "airflow_provider_pyhudi.operators.compaction": "for DAGs",

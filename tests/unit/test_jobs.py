@@ -108,6 +108,7 @@ def test_the_same_value_twice_is_one_value() -> None:
     ("args", "message"),
     [
         pytest.param(BASE, "--source", id="no source"),
+        pytest.param([*BASE, "--source="], "there is no source", id="an empty one"),
         pytest.param([*SOURCE, "--nonsense"], "--nonsense", id="flag"),
         pytest.param([*SOURCE, "--hoodie-conf", "a"], "key=value, not 'a'", id="no pair"),
         pytest.param([*SOURCE, "--props", "/nowhere"], "/nowhere", id="no file"),

@@ -52,7 +52,7 @@ def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
     options = request.options()
     with explained():
         rows = None
-        if request.source is not None:
+        if request.source:
             rows = rows_of_source(
                 spark,
                 request.source,
