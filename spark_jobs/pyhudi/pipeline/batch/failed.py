@@ -100,8 +100,8 @@ class FailureReport:
         known = ", ".join(repr(key) for key, _ in self.examples if key is not None)
         keys = f"; the first keys among them are {known}" if known else ""
         message = (
-            f"{_rows(self.count)} cannot be written, so nothing was: {causes}{keys}. Mend these rows "
-            "or leave them out, or write the others with "
+            f"{_rows(self.count)} cannot be written, so nothing was: {causes}{keys}. Mend these "
+            "rows or leave them out, or write the others with "
             f"{ERROR_POLICY.key}={ErrorPolicy.REPORT.value}"
         )
         if any(cause.startswith(KEY_CAUSE) for cause in self.causes):
