@@ -109,7 +109,11 @@ def test_the_same_value_twice_is_one_value() -> None:
     [
         pytest.param(BASE, "--source", id="no source"),
         pytest.param([*BASE, "--source="], "there is no source", id="an empty one"),
-        pytest.param([*SOURCE, "--nonsense"], "--nonsense", id="flag"),
+        pytest.param([*SOURCE, "--nonsense"], "no flag --nonsense; --help lists", id="flag"),
+        pytest.param(
+            ["--base-pth", "/t"], "no flag --base-pth; did you mean --base-path?", id="misspelt"
+        ),
+        pytest.param([*SOURCE, "--record_key=a"], "did you mean --record-key?", id="underscores"),
         pytest.param([*SOURCE, "--hoodie-conf", "a"], "key=value, not 'a'", id="no pair"),
         pytest.param([*SOURCE, "--props", "/nowhere"], "/nowhere", id="no file"),
     ],
