@@ -7,7 +7,9 @@ scheduler and no port is needed. Everything lies below ``.demo``.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -21,6 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / ".demo"
 TABLE = DEMO / "lake" / "flights"
 MONTHS = range(1, 13)
+BEGUN = re.compile(r"\[DAG TEST\] starting task_id=(\w+)")
+ENDED = "[DAG TEST] end task"
+NOT_THE_TASKS = ("[DAG TEST]", "[airflow.api_fastapi.")
+LOGGED = re.compile(
+    r"(?P<timestamp>\d{4}-\S+Z) \[(?P<level>\w+) *\] "
+    r"(?P<event>.*?) +\[(?P<logger>[\w.]+)\](?: \w+=.*)?"
+)
+"""A line of Airflow's log as it stands in a terminal."""
 
 
 def environment() -> dict[str, str]:
@@ -75,6 +85,8 @@ def run_months() -> tuple[str, list[str]]:
         with quiet(log):
             run = run_month(dag, month)
             results = returned(run)
+            begin_with_first_task(run)
+        keep_logs(run, log)
         seconds = time.perf_counter() - started
         if str(run.state) != "success":
             say("failed")
@@ -105,6 +117,45 @@ def run_month(dag: Any, month: int) -> Any:
     # A run made by hand gets the interval that ended at its date: the first of the next month.
     end = datetime(2013 + month // 12, month % 12 + 1, 1, tzinfo=timezone.utc)
     return dag.test(run_after=end, logical_date=end)
+
+
+def begin_with_first_task(run: Any) -> None:
+    """Note that a run began with its first task; Airflow lets a test begin at its logical date."""
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        stored = session.get(DagRun, run.id)
+        starts = [task.start_date for task in stored.task_instances if task.start_date]
+        stored.start_date = stored.queued_at = min(starts, default=stored.end_date)
+
+
+def keep_logs(run: Any, log: Path) -> None:
+    """Put what each task of a run logged where Airflow's pages look for it."""
+    tries: dict[str, list[str]] = {}
+    for task, lines in task_logs(log.read_text(encoding="utf-8", errors="replace")):
+        tries.setdefault(task, []).append("".join(f"{line}\n" for line in lines))
+    folder = DEMO / "airflow" / "logs" / f"dag_id={run.dag_id}" / f"run_id={run.run_id}"
+    for task in run.get_task_instances():
+        texts = tries.get(task.task_id, [])
+        for number, text in enumerate(texts, task.try_number - len(texts) + 1):
+            path = folder / f"task_id={task.task_id}" / f"attempt={number}.log"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+def task_logs(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each try of a task in the log of a run, as lines of JSON like those of Airflow's workers."""
+    task, lines = "", list[str]()
+    for line in text.splitlines():
+        if begun := BEGUN.search(line):
+            task, lines = begun[1], []
+        elif task and ENDED in line:
+            yield task, lines
+            task = ""
+        elif task and not any(word in line for word in NOT_THE_TASKS):
+            parts = LOGGED.fullmatch(line)
+            lines.append(json.dumps(parts.groupdict() if parts else {"event": line}))
 
 
 def returned(run: Any) -> dict[str, Any]:

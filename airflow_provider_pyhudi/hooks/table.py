@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
+from airflow_provider_pyhudi.hooks.look import Look, look_at, waiting_words
+from pyhudi.config.instant_text import parse_exact_instant, parse_instant
 from pyhudi.errors import HudiError, OptionError, TableNotFoundError
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
     from pyhudi.timeline.instant import Action
-    from pyhudi.timeline.timeline import Timeline
 
 WRITE_ACTIONS = ("commit", "deltacommit", "replacecommit")
 
@@ -79,36 +81,52 @@ class PyhudiHook(BaseHook):
         self,
         base_path: str,
         *,
-        instant: str | None = None,
-        after: str | None = None,
+        instant: str | datetime | None = None,
+        after: str | date | None = None,
         actions: Sequence[str] = WRITE_ACTIONS,
     ) -> str | None:
         """The newest completed instant that fits; None when there is none, or no table.
 
-        An instant asked for by name also fits when it has left the active timeline.
+        ``instant`` is one instant, by its digits or as a time with milliseconds; it also fits when
+        it has left the active timeline. ``after`` may be any time that ``pyhudi.read_table`` takes,
+        one without a zone being in that of the table's timeline.
 
         Raises:
             OptionError: an instant or an action that is none.
         """
-        from pyhudi.timeline.instant import normalise_instant
+        return self.look(base_path, instant=instant, after=after, actions=actions).found
 
+    def look(
+        self,
+        base_path: str,
+        *,
+        instant: str | datetime | None = None,
+        after: str | date | None = None,
+        actions: Sequence[str] = WRITE_ACTIONS,
+    ) -> Look:
+        """What ``find_instant`` finds, and what it saw, in words for a log.
+
+        Raises:
+            OptionError: an instant or an action that is none.
+        """
         wanted = _actions(actions)
-        exact = normalise_instant(instant) if instant else None
-        later = normalise_instant(after) if after else ""
+        exact = parse_exact_instant(instant) if instant else None
+        later = parse_instant(after) if after else None
         try:
-            timeline = self.open_table(base_path).timeline
+            table = self.open_table(base_path)
         except TableNotFoundError:
-            return None
-        if exact is not None and _has_left(timeline, exact):
-            return instant
-        times = [
-            found.time
-            for found in timeline.completed()
-            if found.action in wanted
-            and found.time > later
-            and (exact is None or found.time in (exact, instant))
-        ]
-        return max(times, default=None)
+            waiting = waiting_words(instant, after)
+            return Look(
+                found=None, seen=f"there is no table at {self.table_uri(base_path)} yet{waiting}"
+            )
+        zone = table.config.timezone
+        return look_at(
+            table.timeline,
+            table.storage.uri,
+            exact=exact.on(zone) if exact else None,
+            after=later.on(zone) if later else None,
+            actions=wanted,
+        )
 
     def find_commit(
         self, base_path: str, idempotency_key: str | None, *, operation: str
@@ -212,7 +230,3 @@ def _actions(names: Sequence[str]) -> set[Any]:
             f"actions has {', '.join(unknown)}; a timeline has {', '.join(sorted(known))}"
         )
     return {known[name] for name in names}
-
-
-def _has_left(timeline: Timeline, time: str) -> bool:
-    return not timeline.contains(time) and timeline.is_committed(time)

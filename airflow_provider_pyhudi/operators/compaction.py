@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
+from pyhudi.config.instant_text import instant_text
 from pyhudi.jobs import CompactionRequest
 
 if TYPE_CHECKING:
@@ -28,10 +30,10 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
 
     :param base_path: Folder or URI of the table. (templated)
     :param kind: ``compaction`` (default) or ``log_compaction``. (templated)
-    :param mode: ``schedule_and_execute`` (default), ``schedule``, ``execute`` or ``unschedule``.
-        (templated)
-    :param instant: The compaction to execute or unschedule; without it the oldest pending one is
-        executed. (templated)
+    :param mode: ``schedule_and_execute`` (default; ``scheduleAndExecute``, as Hudi writes it, is
+        the same), ``schedule``, ``execute`` or ``unschedule``. (templated)
+    :param instant: The compaction to execute or unschedule, by its digits or as a time with
+        milliseconds; without it the oldest pending one is executed. (templated)
     :param strategy: Which file slices a compaction takes, by Hudi's Java class; a log compaction
         has none. (templated)
     :param max_delta_commits: Delta commits since the last compaction that make the next one due;
@@ -53,7 +55,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
         *,
         kind: str = "compaction",
         mode: str = "schedule_and_execute",
-        instant: str | None = None,
+        instant: str | datetime | None = None,
         strategy: str | None = None,
         max_delta_commits: int | str | None = None,
         **kwargs: Any,
@@ -71,7 +73,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
         request = CompactionRequest(
             kind=self.kind,
             mode=self.mode,
-            instant=self.instant,
+            instant=instant_text(self.instant) if self.instant else None,
             strategy=self.strategy,
             max_delta_commits=None if most is None else str(most),
             **self._shared(context),

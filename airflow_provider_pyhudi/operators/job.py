@@ -20,6 +20,8 @@ from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from pyhudi.config.known import refuse_unknown
+from pyhudi.config.option import option_texts
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
 from pyhudi.jobs import JobResult, Request
@@ -112,13 +114,15 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
     def _shared(self, context: Context) -> dict[str, Any]:
         """The fields that every request has, with this execution's key and stamp."""
-        tables = self._tables()
+        tables, conf = self._tables(), texts(self.hoodie_conf, "hoodie_conf")
+        refuse_unknown(conf)
         return {
             "base_path": tables.table_uri(self.base_path),
-            "hoodie_conf": texts(self.hoodie_conf),
+            "hoodie_conf": conf,
             "props": self.props,
             "storage_options": tables.storage_options,
-            "commit_metadata": commit_stamp(context) | texts(self.commit_metadata),
+            "commit_metadata": commit_stamp(context)
+            | texts(self.commit_metadata, "commit_metadata"),
             "idempotency_key": self.key or idempotency_key(context),
             "verbose": self._verbose,
         }
@@ -152,7 +156,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
             super().on_kill()
 
     def _tables(self) -> PyhudiHook:
-        return PyhudiHook(self.pyhudi_conn_id, storage_options=texts(self.storage_options))
+        return PyhudiHook(
+            self.pyhudi_conn_id, storage_options=texts(self.storage_options, "storage_options")
+        )
 
     def _submit(self, context: Context, request: Request, tables: PyhudiHook) -> JobResult:
         # A job id kept from before the task was cleared would make a cluster job look done.
@@ -218,12 +224,9 @@ def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     return find(request.base_path, request.idempotency_key, operation=request.operation_name)
 
 
-def texts(mapping: Mapping[str, Any] | None) -> dict[str, str]:
-    """The mapping with all values as the texts Hudi's options have; booleans in lower case."""
-    return {
-        key: str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in (mapping or {}).items()
-    }
+def texts(mapping: Mapping[str, Any] | None, name: str = "options") -> dict[str, str]:
+    """The mapping with all values as the texts Hudi's options have, None left out."""
+    return option_texts(mapping, name=name)
 
 
 def comma_list(value: str | Sequence[str] | None) -> str | None:

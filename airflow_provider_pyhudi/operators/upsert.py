@@ -91,7 +91,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""
         return UpsertRequest(
-            source=comma_list(self.source),
+            source=comma_list(self.source) or None,
             table_name=self.table_name,
             table_type=self.table_type,
             operation=self.operation,
@@ -100,7 +100,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             ordering_field=self.ordering_field,
             partitions_to_delete=comma_list(self.partitions_to_delete),
             source_format=self.source_format or "parquet",
-            source_options=texts(self.source_options),
+            source_options=texts(self.source_options, "source_options"),
             sql=self.sql,
             **self._shared(context),
         )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.configuration import conf
-from airflow.sdk import BaseSensorOperator, PokeReturnValue
+from airflow.sdk import BaseSensorOperator, PokeReturnValue, timezone
 
 from airflow_provider_pyhudi.exceptions import engine_error, job_error
+from airflow_provider_pyhudi.hooks.look import deadline_words
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
+from pyhudi.config.instant_text import instant_text
 from pyhudi.errors import HudiError
 
 if TYPE_CHECKING:
@@ -26,10 +28,11 @@ class PyhudiInstantSensor(BaseSensorOperator):
     the worker while it waits.
 
     :param base_path: Folder or URI of the table. (templated)
-    :param instant: Wait for exactly this instant, such as the one an upsert task returned.
-        (templated)
-    :param after: Wait for an instant later than this one, ``20260102030405678`` or a date or a
-        date and time; an empty text is no condition. (templated)
+    :param instant: Wait for exactly this instant, such as the one an upsert task returned; its
+        digits, or a time with milliseconds. (templated)
+    :param after: Wait for an instant later than this one: its digits, or a date or time as Airflow
+        has them, such as ``{{ dag_run.run_after }}``, ``{{ ds }}`` or a ``datetime``. One without a
+        zone is in that of the table's timeline; an empty text is no condition. (templated)
     :param actions: Actions that count; those that write rows by default. (templated)
     :param storage_options: Options of the table's storage. (templated)
     :param pyhudi_conn_id: Connection of type ``pyhudi``. (templated)
@@ -50,8 +53,8 @@ class PyhudiInstantSensor(BaseSensorOperator):
         self,
         *,
         base_path: str,
-        instant: str | None = None,
-        after: str | None = None,
+        instant: str | datetime | None = None,
+        after: str | date | None = None,
         actions: Sequence[str] = WRITE_ACTIONS,
         storage_options: Mapping[str, str] | None = None,
         pyhudi_conn_id: str | None = None,
@@ -66,12 +69,14 @@ class PyhudiInstantSensor(BaseSensorOperator):
         self.storage_options = storage_options
         self.pyhudi_conn_id = pyhudi_conn_id
         self.deferrable = deferrable
+        self._until: str | None = None
+        self._told = ""
 
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Whether an instant that fits is on the timeline, and which."""
         hook = PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
         try:
-            found = hook.find_instant(
+            look = hook.look(
                 self.base_path,
                 instant=self.instant or None,
                 after=self.after or None,
@@ -79,11 +84,18 @@ class PyhudiInstantSensor(BaseSensorOperator):
             )
         except HudiError as error:
             raise engine_error(error) from error
-        self.log.info("%s: %s", self.base_path, found or "no instant that fits yet")
-        return PokeReturnValue(is_done=found is not None, xcom_value=found)
+        if look.found is not None:
+            self.log.info("%s: %s", self.base_path, look.found)
+        elif look.seen != self._told:
+            self._told = look.seen
+            self.log.info("%s%s", look.seen, deadline_words(self._until))
+        return PokeReturnValue(is_done=look.found is not None, xcom_value=look.found)
 
     def execute(self, context: Context) -> Any:
         """Wait on the worker, or look once and go on waiting in the triggerer."""
+        first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
+        deadline = (first or timezone.utcnow()) + timedelta(seconds=self.timeout)
+        self._until = deadline.isoformat(sep=" ", timespec="seconds")
         if not self.deferrable:
             return super().execute(context)
         looked = self.poke(context)
@@ -92,12 +104,13 @@ class PyhudiInstantSensor(BaseSensorOperator):
         return self.defer(
             trigger=PyhudiInstantTrigger(
                 base_path=self.base_path,
-                instant=self.instant or None,
-                after=self.after or None,
+                instant=instant_text(self.instant) if self.instant else None,
+                after=instant_text(self.after) if self.after else None,
                 actions=self.actions,
                 storage_options=self.storage_options or {},
                 pyhudi_conn_id=self.pyhudi_conn_id,
                 poke_interval=self.poke_interval,
+                until=self._until,
             ),
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),

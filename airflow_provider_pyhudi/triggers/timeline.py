@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_pyhudi.hooks.look import Look, deadline_words
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from pyhudi.errors import HudiError
 
@@ -25,9 +26,10 @@ class PyhudiInstantTrigger(BaseTrigger):
     :param storage_options: Options of the storage; no secrets, they are kept with the trigger.
     :param pyhudi_conn_id: Connection that has the secrets.
     :param poke_interval: Seconds between two looks.
+    :param until: When the sensor gives up, for the log.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the sensor has, all by keyword
         self,
         *,
         base_path: str,
@@ -37,6 +39,7 @@ class PyhudiInstantTrigger(BaseTrigger):
         storage_options: Mapping[str, str],
         pyhudi_conn_id: str | None,
         poke_interval: float,
+        until: str | None = None,
     ) -> None:
         super().__init__()
         self.base_path = base_path
@@ -46,6 +49,7 @@ class PyhudiInstantTrigger(BaseTrigger):
         self.storage_options = dict(storage_options)
         self.pyhudi_conn_id = pyhudi_conn_id
         self.poke_interval = poke_interval
+        self.until = until
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Class path and arguments, as plain JSON values."""
@@ -59,27 +63,32 @@ class PyhudiInstantTrigger(BaseTrigger):
                 "storage_options": self.storage_options,
                 "pyhudi_conn_id": self.pyhudi_conn_id,
                 "poke_interval": self.poke_interval,
+                "until": self.until,
             },
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look, sleep, look again, until an instant fits."""
+        """Look, sleep, look again, until an instant fits; the log has what changes meanwhile."""
+        told = ""
         while True:
             try:
                 # Listing a folder blocks, and the triggerer runs many triggers in one loop.
-                found = await asyncio.to_thread(self._look)
+                look = await asyncio.to_thread(self._look)
             except HudiError as error:
                 yield TriggerEvent(
                     {"status": "failed", "message": str(error), "exit_code": error.exit_code}
                 )
                 return
-            if found is not None:
-                yield TriggerEvent({"status": "found", "instant": found})
+            if look.found is not None:
+                yield TriggerEvent({"status": "found", "instant": look.found})
                 return
+            if look.seen != told:
+                told = look.seen
+                self.log.info("%s%s", told, deadline_words(self.until))
             await asyncio.sleep(self.poke_interval)
 
-    def _look(self) -> str | None:
+    def _look(self) -> Look:
         hook = PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
-        return hook.find_instant(
+        return hook.look(
             self.base_path, instant=self.instant, after=self.after, actions=self.actions
         )

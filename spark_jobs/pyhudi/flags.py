@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any, NoReturn, get_args, get_type_hints
 
 from pyhudi.config import properties
@@ -106,9 +107,22 @@ def from_args(argv: Sequence[str], request: type, description: str) -> dict[str,
         else:
             settings["required"] = declared[name].default is MISSING
         parser.add_argument(flag.name, **settings)
+    _refuse_unknown_flags(argv, [flag.name for flag in flags.values()])
     parsed = vars(parser.parse_args(list(argv)))
     parsed |= {name: _pairs(flags[name].name, parsed[name]) for name in pairs}
     return {name: value for name, value in parsed.items() if value is not None}
+
+
+def _refuse_unknown_flags(argv: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a misspelt flag before argparse misses another one for it."""
+    for word in argv:
+        name = word.partition("=")[0]
+        # With a space in it argparse takes a word for a value.
+        is_flag = name.startswith("--") and len(name) > 2 and " " not in name
+        if is_flag and name not in (*known, "--help"):
+            meant = get_close_matches(name, known, n=1, cutoff=0.7)
+            advice = f"did you mean {meant[0]}?" if meant else "--help lists the flags"
+            raise OptionError(f"there is no flag {name}; {advice}")
 
 
 def _pairs(flag: str, texts: Sequence[str]) -> dict[str, str]:

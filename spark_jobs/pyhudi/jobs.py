@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal
 
+from pyhudi.config.instant_text import parse_exact_instant
 from pyhudi.config.options import compaction, operations, table
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.flags import Flag, from_args, merged_options, to_args
@@ -143,7 +144,7 @@ class UpsertRequest:
                 is no source and the operation needs one.
         """
         merged = merged_options(self)
-        if self.source is None:
+        if not self.source:
             _check_needs_no_source(merged)
         return merged
 
@@ -160,7 +161,7 @@ class UpsertRequest:
                 source where the operation needs one.
         """
         found = cls(**from_args(argv, cls, "Write rows into a Hudi table."))
-        if found.source is None:
+        if not found.source:
             found.options()
         return found
 
@@ -171,6 +172,9 @@ class CompactionRequest:
 
     A compaction makes base files of file slices, a log compaction one log block of many. Fields
     whose flag has an option are shorthands for it; ``options()`` has all of them merged.
+
+    Guarantees: kind and mode are in the spelling of ``COMPACTION_KINDS`` and ``COMPACTION_MODES``,
+        where they are among these: ``scheduleAndExecute``, as Hudi writes it, is taken too.
     """
 
     script: ClassVar[str] = "compaction"
@@ -183,7 +187,8 @@ class CompactionRequest:
     instant: Annotated[
         str | None,
         Flag(
-            help="the compaction to execute or unschedule; the oldest pending one is executed else"
+            help="the compaction to execute or unschedule, by its digits or as a time with "
+            "milliseconds; the oldest pending one is executed else"
         ),
     ] = None
     strategy: Annotated[
@@ -207,6 +212,10 @@ class CompactionRequest:
     idempotency_key: IdempotencyKey = None
     result_path: ResultPath = None
     verbose: Verbose = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("kind", COMPACTION_KINDS), ("mode", COMPACTION_MODES)):
+            object.__setattr__(self, name, _spelled(getattr(self, name), allowed))
 
     @property
     def operation_name(self) -> str:
@@ -242,10 +251,12 @@ class CompactionRequest:
             )
         if self.mode not in COMPACTION_MODES:
             raise OptionError(f"mode is {self.mode!r}; allowed: {', '.join(COMPACTION_MODES)}")
-        if self.instant is None and self.mode == "unschedule":
+        if not self.instant and self.mode == "unschedule":
             raise OptionError("name the compaction to unschedule with --instant")
-        if self.instant is not None and self.mode in ("schedule", "schedule_and_execute"):
+        if self.instant and self.mode in ("schedule", "schedule_and_execute"):
             raise OptionError(f"a compaction to {self.mode} gets its instant; leave --instant out")
+        if self.instant:
+            parse_exact_instant(self.instant)
 
     def to_args(self) -> list[str]:
         """The command line that ``from_args`` turns back into this request."""
@@ -328,6 +339,13 @@ class JobResult:
             return cls(**known)
         except (TypeError, ValueError) as error:
             raise PlatformError(f"this is no result of a pyhudi job: {text[:200]!r}") from error
+
+
+def _spelled(name: str, allowed: Sequence[str]) -> str:
+    """The allowed name that has these letters, whatever its capitals, underscores and dashes."""
+    by_letters = {each.replace("_", ""): each for each in allowed}
+    letters = name.strip().lower().replace("_", "").replace("-", "")
+    return by_letters.get(letters, name)
 
 
 def _check_needs_no_source(options: Mapping[str, str]) -> None:

@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -161,3 +164,80 @@ def test_a_failure_of_the_storage_can_be_retried(table: str) -> None:
     event = {"status": "failed", "message": "no network", "exit_code": 4}
     with pytest.raises(PyhudiEnvironmentError, match="no network"):
         task.execute_complete(task_context(task), event)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param("2025-12-31T23:59+00:00", id="ISO"),
+        pytest.param(datetime(2026, 1, 1, 12, tzinfo=timezone.utc), id="a datetime"),
+        pytest.param(date(2026, 1, 1), id="a date"),
+    ],
+)
+def test_a_time_is_understood_however_airflow_has_it(table: str, after: Any) -> None:
+    assert wait(table, after=after) == SECOND
+    with pytest.raises(TaskDeferred) as deferred:
+        wait(table, deferrable=True, after=after, actions=["deltacommit"])
+    given = deferred.value.trigger.serialize()[1]["after"]
+    assert json.loads(json.dumps(given)) == (after if isinstance(after, str) else after.isoformat())
+
+
+def test_the_time_of_the_run_can_be_waited_for(table: str) -> None:
+    task = sensor(table, after="{{ dag_run.run_after }}")
+    context = task_context(task)
+    task.render_template_fields(context)
+    assert task.after == "2013-03-01 00:00:00+00:00"
+    assert task.execute(context) == SECOND
+
+
+def test_a_time_that_names_no_single_instant_is_not_waited_for(table: str) -> None:
+    with pytest.raises(PyhudiRequestError, match="names no single instant"):
+        wait(table, instant="2026-01-02 03:04")
+
+
+def test_the_log_says_what_is_seen_each_time_it_changed(table: str, tmp_path, monkeypatch) -> None:
+    told = log_of(monkeypatch, "airflow_provider_pyhudi.sensors.instant.PyhudiInstantSensor")
+    looks = iter(["", "", f"{THIRD}.commit"])
+    later = "20260102120000000"
+    monkeypatch.setattr(
+        "time.sleep", lambda _: complete(table, name) if (name := next(looks)) else 0
+    )
+    assert wait(table, after=later) == THIRD
+    seen = f"the newest instant of {table} is {SECOND}, commit {THIRD} is inflight"
+    first, last, _ = told
+    assert first.startswith(f"{seen}; waiting for one after {later} until 20")
+    assert last == f"{table}: {THIRD}"
+
+
+def test_the_triggers_log_says_what_is_seen_each_time_it_changed(tmp_path, monkeypatch) -> None:
+    told = log_of(monkeypatch, "airflow_provider_pyhudi.triggers.timeline.PyhudiInstantTrigger")
+    base = tmp_path / "later"
+
+    def steps() -> Iterator[None]:
+        yield None
+        timeline_folder(base, f"{FIRST}.commit.requested")
+        yield None
+        complete(str(base), f"{FIRST}.commit")
+        yield None
+
+    step = steps()
+
+    async def sleep(_: float) -> None:
+        next(step)
+
+    monkeypatch.setattr("airflow_provider_pyhudi.triggers.timeline.asyncio.sleep", sleep)
+    trigger = make_trigger(str(base), until="2026-11-22 18:52:00+00:00")
+    assert first_event(trigger) == {"status": "found", "instant": FIRST}
+    assert told == [
+        f"there is no table at {base} yet; waiting for the first until 2026-11-22 18:52:00+00:00",
+        f"{base} has no completed instant yet (commit), commit {FIRST} is requested; "
+        "waiting for the first until 2026-11-22 18:52:00+00:00",
+    ]
+
+
+def log_of(monkeypatch: pytest.MonkeyPatch, owner: str) -> list[str]:
+    """The lines that a task or trigger logs from now on."""
+    lines: list[str] = []
+    log = SimpleNamespace(info=lambda text, *arguments: lines.append(text % arguments))
+    monkeypatch.setattr(import_string(owner), "log", log)
+    return lines

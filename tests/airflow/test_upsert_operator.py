@@ -230,8 +230,9 @@ def test_partitions_are_deleted_without_a_source(submissions: Submissions, lande
     assert "--source" not in command
 
 
-def test_without_a_source_nothing_else_is_submitted(submissions: Submissions, landed: Any) -> None:
-    task = make(source=None)
+@pytest.mark.parametrize("source", [None, [], ""])
+def test_without_a_source_nothing_else_is_submitted(submissions: Submissions, source: Any) -> None:
+    task = make(source=source)
     with pytest.raises(PyhudiRequestError, match="there is no source"):
         task.execute(task_context(task))
     assert submissions == []
@@ -268,3 +269,15 @@ def test_options_that_contradict_each_other_fail_without_a_retry(submissions: Su
     with pytest.raises(PyhudiRequestError, match="two values"):
         task.execute(task_context(task))
     assert submissions == []
+
+
+def test_a_misspelt_option_fails_before_anything_is_submitted(submissions: Submissions) -> None:
+    task = make(hoodie_conf={"hoodie.parquet.max.file.sise": 1000})
+    with pytest.raises(PyhudiRequestError, match=r"did you mean hoodie\.parquet\.max\.file\.size"):
+        task.execute(task_context(task))
+    assert submissions == []
+
+
+def test_none_among_the_options_is_an_option_that_is_not_given() -> None:
+    task = make(hoodie_conf={"hoodie.parquet.max.file.size": None, "hoodie.table.name": "t"})
+    assert task.request(task_context(task)).hoodie_conf == {"hoodie.table.name": "t"}

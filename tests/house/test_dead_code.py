@@ -12,6 +12,7 @@ from tests.support.source_tree import Module, base_name, beside, docstrings, shi
 ENTRANCES = {
     "pyhudi.config.reference": "python -m, makes docs/options.md",
     "pyhudi.runner.in_process": "services that need no Spark, and the tests of the pipeline",
+    "airflow_provider_pyhudi.reference": "python -m, makes docs/operators.md",
     "airflow_provider_pyhudi.provider_info": "an entry point of the distribution",
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
     "airflow_provider_pyhudi.operators.compaction": "for DAGs",
@@ -21,6 +22,7 @@ ENTRANCES = {
 
 FOR_OTHERS = {
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.get_conn": "Airflow's contract",
+    "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.find_instant": "for DAGs",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.test_connection": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_name_attr": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_type": "Airflow's contract",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from airflow_provider_pyhudi.reference import described, operators_page
 from pyhudi.config.option import declared
 from pyhudi.config.reference import options_page
 from tests.support.source_tree import ENGINE, PROVIDER, ROOT, shipped
@@ -116,6 +117,26 @@ def test_the_page_of_options_says_what_is_declared() -> None:
         "docs/options.md is not what the declarations say: run "
         "PYTHONPATH=spark_jobs python -m pyhudi.config.reference > docs/options.md"
     )
+
+
+def test_the_page_of_operators_says_what_the_docstrings_say() -> None:
+    page = (DOCS / "operators.md").read_text(encoding="utf-8")
+    assert page == operators_page(), (
+        "docs/operators.md is not what the docstrings say: run "
+        "python -m airflow_provider_pyhudi.reference > docs/operators.md"
+    )
+
+
+def test_every_argument_of_an_operator_or_sensor_is_told_of() -> None:
+    silent, unknown = [], []
+    shared = next(each.taken for each in described() if each.name == "PyhudiJobOperator")
+    for each in described():
+        told = {argument.name for argument in each.arguments}
+        silent += [f"{each.name}({name}=)" for name in each.taken if name not in told]
+        unknown += [f"{each.name}({name}=)" for name in told - {*each.taken, *shared}]
+    assert described()
+    assert not silent, f"no :param of the docstring says what these are for: {silent}"
+    assert not unknown, f"the docstring tells of arguments that are not there: {unknown}"
 
 
 def test_the_page_of_options_leaves_none_out() -> None:

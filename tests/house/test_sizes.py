@@ -28,6 +28,9 @@ MORE_ARGUMENTS = {
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.__init__": (
         "Airflow's contract: the constructor has the template fields by name"
     ),
+    "airflow_provider_pyhudi/triggers/timeline.py:PyhudiInstantTrigger.__init__": (
+        "what the sensor has, as plain values by name"
+    ),
     "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator.__init__": (
         "Airflow's contract: the constructor has the template fields by name"
     ),

@@ -1,5 +1,6 @@
 """A table as a Spark data frame holds the rows that reading without Spark gives."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import pyhudi
+from pyhudi.errors import OptionError
 from pyhudi.spark.reading import is_readable_as, read
 from tests.support.golden import golden_copy, golden_names, golden_table, row_texts
 from tests.support.spark_orders import arrow_of
@@ -109,3 +111,19 @@ def test_spark_reads_the_files_whose_schema_it_need_not_change(
     wanted: pa.Schema, is_readable: bool
 ) -> None:
     assert is_readable_as(OLD, wanted) is is_readable
+
+
+def test_a_misspelt_option_is_refused(spark: SparkSession) -> None:
+    path = golden_table("v6_cow_evolution")
+    with pytest.raises(
+        OptionError, match=r"no option as\.of\.instnt; did you mean as\.of\.instant"
+    ):
+        read(spark, path, {"as.of.instnt": "20261121105214132"})
+
+
+def test_options_may_be_values_that_have_a_text(spark: SparkSession) -> None:
+    path = golden_table("v6_cow_evolution")
+    then = datetime(2026, 11, 21, 10, 52, 14, 132000)  # noqa: DTZ001 - the zone of the timeline
+    frame = read(spark, path, {"as.of.instant": then, "hoodie.datasource.query.type": None})
+    assert rows_of(frame) == row_texts(pyhudi.read_table(path, as_of=then))
+    assert rows_of(frame) != row_texts(pyhudi.read_table(path))

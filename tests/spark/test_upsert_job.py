@@ -91,6 +91,15 @@ def test_a_wrong_request_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
     assert not (table / ".hoodie").exists()
 
 
+def test_a_misspelt_option_is_refused_before_spark_starts(tmp_path: Path, landing: str) -> None:
+    more = ["--hoodie-conf", "hoodie.parquet.max.file.sise=1"]
+    done = run([*PYTHON, *arguments(tmp_path / "table", landing, *more)], tmp_path)
+    assert done.returncode == 2
+    assert "did you mean hoodie.parquet.max.file.size?" in done.stderr
+    assert "is up after" not in done.stderr
+    assert not (tmp_path / "table").exists()
+
+
 @pytest.mark.parametrize("is_verbose", [False, True], ids=["quiet", "verbose"])
 def test_only_verbose_shows_a_stack_trace(tmp_path: Path, is_verbose: bool) -> None:
     more = ["--hoodie-conf", "no pair", *(["--verbose"] if is_verbose else [])]

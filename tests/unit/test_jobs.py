@@ -102,7 +102,12 @@ def test_the_same_value_twice_is_one_value() -> None:
     ("args", "message"),
     [
         pytest.param(BASE, "--source", id="no source"),
-        pytest.param([*SOURCE, "--nonsense"], "--nonsense", id="flag"),
+        pytest.param([*BASE, "--source="], "there is no source", id="an empty one"),
+        pytest.param([*SOURCE, "--nonsense"], "no flag --nonsense; --help lists", id="flag"),
+        pytest.param(
+            ["--base-pth", "/t"], "no flag --base-pth; did you mean --base-path?", id="misspelt"
+        ),
+        pytest.param([*SOURCE, "--record_key=a"], "did you mean --record-key?", id="underscores"),
         pytest.param([*SOURCE, "--hoodie-conf", "a"], "key=value, not 'a'", id="no pair"),
         pytest.param([*SOURCE, "--props", "/nowhere"], "/nowhere", id="no file"),
     ],
@@ -187,3 +192,21 @@ def test_a_mode_and_an_instant_that_do_not_belong_together_are_refused(
     args = CompactionRequest(base_path="/t", mode=mode, instant=instant).to_args()
     with pytest.raises(OptionError, match=why):
         CompactionRequest.from_args(args)
+
+
+@pytest.mark.parametrize(
+    "mode", ["scheduleAndExecute", "SCHEDULE_AND_EXECUTE", "scheduleandexecute"]
+)
+def test_a_mode_may_be_written_as_hudi_writes_it(mode: str) -> None:
+    asked = CompactionRequest.from_args([*BASE, "--mode", mode, "--kind", "logCompaction"])
+    assert (asked.mode, asked.kind) == ("schedule_and_execute", "log_compaction")
+    assert asked == CompactionRequest.from_args(asked.to_args())
+    assert CompactionRequest(base_path="/t", mode="Schedule").trace == "plan"
+
+
+def test_a_compaction_is_named_to_the_millisecond() -> None:
+    at = "2026-01-02T03:04:05.678Z"
+    assert CompactionRequest.from_args([*BASE, "--mode=execute", "--instant", at]).instant == at
+    for wrong in ("yesterday", "2026-01-02"):
+        with pytest.raises(OptionError, match=wrong):
+            CompactionRequest.from_args([*BASE, "--mode=execute", "--instant", wrong])

@@ -2,12 +2,13 @@
 
 They are listed in the files of the folder ``hudi``, a chapter after its title and the reason why
 its options may be ignored. A line has, separated by tabs, the key with its older names, Hudi's
-default, the meaning, and, where the chapter's reason is not the one, the treatment:
+default, the meaning, and, where the chapter's reason is not the one, the treatments:
 
 - ``because ...``: ignored for this reason
 - ``quiet VALUE``: ignored, and not even named in a warning at this value
-- ``only A, B``: refused but for these values, in small letters
-- ``never``: refused at any value
+- ``only A, B``: refused by a write but for these values, in small letters
+- ``never``: refused by a write at any value
+- ``read only A, B``, ``read never``: the same of a read
 
 A key that ends in ``*`` stands for all that begin so.
 
@@ -16,7 +17,7 @@ Source: the ConfigProperty fields of Hudi's config classes, Hudi 0.15.0 and 1.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -30,6 +31,7 @@ CHAPTERS = (
     "metadata",
     "concurrency",
     "outside",
+    "reading",
 )
 
 
@@ -37,9 +39,10 @@ CHAPTERS = (
 class HudiOption:
     """One option of Hudi that is not followed.
 
-    ``keys`` are its name and older ones; ``allowed`` are the values, in small letters, that are
-    accepted of a refused one, and None for one that is ignored, for ``reason`` or else for that of
-    its chapter; ``quiet`` is the value that is not warned about.
+    ``keys`` are its name and older ones; ``allowed`` are the values, in small letters, that writes
+    accept of a refused one, and None for one that they ignore, for ``reason`` or else for that of
+    its chapter; ``allowed_in_reads`` is the same for reads; ``quiet`` is the value that is not
+    warned about.
     """
 
     keys: tuple[str, ...]
@@ -49,15 +52,8 @@ class HudiOption:
     chapter_reason: str
     reason: str = ""
     allowed: tuple[str, ...] | None = None
+    allowed_in_reads: tuple[str, ...] | None = None
     quiet: str | None = None
-
-    def refuses(self, value: str) -> bool:
-        """Whether this value asks for what is not done; an empty one asks for nothing."""
-        return self.allowed is not None and bool(value) and value.lower() not in self.allowed
-
-    def is_warned_about(self, value: str) -> bool:
-        """Whether this value is named as one without effect."""
-        return self.allowed is None and value.lower() != self.quiet
 
 
 @cache
@@ -96,18 +92,26 @@ def _chapters_of(text: str) -> Iterator[HudiOption]:
 
 
 def _option_of(line: str, chapter: str, reason: str) -> HudiOption:
-    keys, default, meaning, *treatment = line.split("\t")
-    word, _, rest = treatment[0].partition(" ") if treatment else ("", "", "")
-    allowed = None
-    if word in ("only", "never"):
-        allowed = tuple(rest.split(", ")) if rest else ()
+    keys, default, meaning, *treatments = line.split("\t")
     return HudiOption(
         keys=tuple(keys.split(",")),
         default=default,
         meaning=meaning,
         chapter=chapter,
         chapter_reason=reason,
-        reason=rest if word == "because" else "",
-        allowed=allowed,
-        quiet=rest if word == "quiet" else None,
+        reason=_after("because ", treatments) or "",
+        allowed=_allowed("", treatments),
+        allowed_in_reads=_allowed("read ", treatments),
+        quiet=_after("quiet ", treatments),
     )
+
+
+def _after(word: str, treatments: Iterable[str]) -> str | None:
+    return next((text[len(word) :] for text in treatments if text.startswith(word)), None)
+
+
+def _allowed(side: str, treatments: Sequence[str]) -> tuple[str, ...] | None:
+    if f"{side}never" in treatments:
+        return ()
+    values = _after(f"{side}only ", treatments)
+    return None if values is None else tuple(values.split(", "))

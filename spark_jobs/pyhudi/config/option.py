@@ -7,8 +7,10 @@ options has it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import date
 from enum import Enum
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -126,6 +128,49 @@ def declared() -> Mapping[str, Option[Any]]:
 def canonical_key(key: str) -> str:
     """The key that an alias stands for; any other key as it is."""
     return _CANONICAL.get(key, key)
+
+
+def option_texts(options: Mapping[str, object] | None, *, name: str = "options") -> dict[str, str]:
+    """The options with all values as texts; those that are None are left out.
+
+    Booleans are written in small letters, times as ISO 8601, and the texts of a list or tuple with
+    commas between them. ``name`` is what errors call the options.
+
+    Raises:
+        OptionError: no mapping, or a key or value that has no text.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise OptionError(f"{name} must be a mapping of keys to values, not {_kind(options)}")
+    found = {}
+    for key, value in options.items():
+        if not isinstance(key, str):
+            raise OptionError(f"{name} has the key {key!r}, which must be a text")
+        if value is not None:
+            found[key] = _text(value, f"{name}[{key!r}]")
+    return found
+
+
+def _text(value: object, where: str) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case os.PathLike():
+            return str(os.fspath(value))
+        case date():
+            return value.isoformat()
+        case list() | tuple() if all(isinstance(each, str) for each in value):
+            return ",".join(value)
+    raise OptionError(f"{where} must be a text, number, boolean or time, not {_kind(value)}")
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"
 
 
 def parse_text(text: str) -> str:

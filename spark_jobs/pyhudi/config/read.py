@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import Enum
+from typing import Any
 
 from pyhudi.config import option
-from pyhudi.config.instant_text import normalise_instant
-from pyhudi.config.option import declare, part, read_settings, setting
-from pyhudi.config.options.logs import MERGE_MEMORY, MergeMemory
+from pyhudi.config.instant_text import AskedInstant, instant_option
+from pyhudi.config.option import Option, declare, option_texts, part, read_settings, setting
+from pyhudi.config.options.logs import MERGE_MEMORY, SPILL_FOLDER, MergeMemory
 from pyhudi.config.options.merging import CUSTOM_MERGER
+from pyhudi.config.options.table import TimelineZone
 from pyhudi.errors import OptionError
 
 _EARLIEST = ("earliest", "000")
@@ -29,9 +32,9 @@ class QueryType(Enum):
     CDC = "cdc"
 
 
-def _begin(text: str) -> str:
+def _begin(text: str) -> AskedInstant:
     # Below every instant there is.
-    return "000" if text.lower() in _EARLIEST else normalise_instant(text)
+    return AskedInstant(digits="000") if text.lower() in _EARLIEST else instant_option(text)
 
 
 def _incremental_format(text: str) -> str:
@@ -51,26 +54,38 @@ INCREMENTAL_FORMAT = declare(
     "hoodie.datasource.query.incremental.format", _incremental_format, default="latest_state"
 )
 """rows as they are (latest_state) or their changes (cdc) in an incremental query"""
-AS_OF = declare("as.of.instant", normalise_instant, default=None)
-"""the instant to read the table as of"""
+AS_OF = declare("as.of.instant", instant_option, default=None)
+"""the instant to read the table as of: what was committed by then"""
 BEGIN = declare("hoodie.datasource.read.begin.instanttime", _begin, default=None)
 """the instant after which an incremental query starts"""
-END = declare("hoodie.datasource.read.end.instanttime", normalise_instant, default=None)
+END = declare("hoodie.datasource.read.end.instanttime", instant_option, default=None)
 """the last instant of an incremental query"""
+
+OPTIONS: tuple[Option[Any], ...] = (
+    QUERY_TYPE,
+    INCREMENTAL_FORMAT,
+    AS_OF,
+    BEGIN,
+    END,
+    CUSTOM_MERGER,
+    MERGE_MEMORY,
+    SPILL_FOLDER,
+)
+"""All that a read follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadConfig:
-    """A query; instants are in the digits that they are compared by.
+    """A query; instants are in the digits that the table's own are compared by.
 
     ``custom_merger`` is the class path of a merger in Python that may be run, ``memory`` the room
     that the log records of a file slice have.
     """
 
     query_type: QueryType = setting(QUERY_TYPE)
-    as_of: str | None = setting(AS_OF)
-    begin: str | None = setting(BEGIN)
-    end: str | None = setting(END)
+    as_of: str | None = None
+    begin: str | None = None
+    end: str | None = None
     custom_merger: str | None = setting(CUSTOM_MERGER)
     memory: MergeMemory = part(MergeMemory)
 
@@ -79,13 +94,14 @@ class ReadConfig:
         cls,
         *,
         query_type: str = "snapshot",
-        as_of: str | None = None,
-        begin: str | None = None,
-        end: str | None = None,
+        as_of: str | date | None = None,
+        begin: str | date | None = None,
+        end: str | date | None = None,
         custom_merger: str | None = None,
         merge_memory: int | None = None,
+        zone: TimelineZone = TimelineZone.LOCAL,
     ) -> ReadConfig:
-        """The query that these texts ask for.
+        """The query that these ask for, of a table whose timeline is in this zone.
 
         Raises:
             OptionError: an unknown query type, a text that is no instant, or instants that do not
@@ -97,18 +113,23 @@ class ReadConfig:
             BEGIN.key: begin,
             END.key: end,
             CUSTOM_MERGER.key: custom_merger,
-            MERGE_MEMORY.key: None if merge_memory is None else str(merge_memory),
+            MERGE_MEMORY.key: merge_memory,
         }
-        return cls.from_options({key: text for key, text in given.items() if text is not None})
+        return cls.from_options(option_texts(given), zone=zone)
 
     @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> ReadConfig:
-        """The query that Hudi's read options ask for.
+    def from_options(
+        cls, options: Mapping[str, str], *, zone: TimelineZone = TimelineZone.LOCAL
+    ) -> ReadConfig:
+        """The query that Hudi's read options ask for, of a table whose timeline is in this zone.
 
         Raises:
             OptionError: as ``of``.
         """
-        query, changes = read_settings(cls, options), INCREMENTAL_FORMAT.read(options)
+        asked = AS_OF.read(options), BEGIN.read(options), END.read(options)
+        as_of, begin, end = (each and each.on(zone) for each in asked)
+        query = read_settings(cls, options, as_of=as_of, begin=begin, end=end)
+        changes = INCREMENTAL_FORMAT.read(options)
         if query.query_type is QueryType.INCREMENTAL and changes == "cdc":
             query = replace(query, query_type=QueryType.CDC)
         query._check()

@@ -21,7 +21,7 @@ from pyhudi.config.option import Option
 from pyhudi.errors import HudiError
 
 _NONSENSE = ("\0", ",")
-_ADVICE = re.compile(r"^.*; (?:supported are|write it as) ", re.DOTALL)
+_ADVICE = re.compile(r"^.*; supported are ", re.DOTALL)
 
 _HEAD = """\
 # Options
@@ -46,9 +46,12 @@ _OTHERS_HEAD = """\
 All others that the write path of Hudi 0.15 and 1.1 knows, with Hudi's defaults. One that is
 *ignored* has no effect here; all such in a request are named in one warning. One that is *refused*
 is an error, because to ignore it would change the data or break a promise; its default, an empty
-text and the values that are named are fine. A `hoodie.*` key on no list is ignored with the same
-warning. Keys that begin with neither `hoodie.` nor `pyhudi.` are other people's; one that begins
-with `pyhudi.` and does not exist is an error.
+text and the values that are named are fine. *Refused by a read* is one that would give other rows;
+of those that only writes refuse, and of options of writes, a read says that they have no effect.
+
+A key that begins with `hoodie.` or `pyhudi.` and is on no list is an error that names the nearest
+one; so is any key that is all but the name of an option, such as `as_of_instant`. Other keys are
+other people's, Spark's for example, and nothing is said about them.
 """
 
 
@@ -121,11 +124,19 @@ def _other_row(option: HudiOption) -> str:
 
 
 def _treatment(option: HudiOption) -> str:
-    if option.allowed is None:
-        reason = f": {option.reason}" if option.reason else ""
-        return f"ignored{reason}" + (f"; no warning at `{option.quiet}`" if option.quiet else "")
-    allowed = ", ".join(f"`{value}`" for value in option.allowed)
-    return f"refused but for {allowed}" if allowed else "refused"
+    by_reads = f"; {_refused('refused by a read', option.allowed_in_reads)}"
+    if option.allowed_in_reads is None:
+        by_reads = ""
+    if option.allowed is not None:
+        return _refused("refused", option.allowed) + by_reads
+    reason = f": {option.reason}" if option.reason else ""
+    quiet = f"; no warning at `{option.quiet}`" if option.quiet else ""
+    return f"ignored{reason}{quiet}{by_reads}"
+
+
+def _refused(word: str, values: Iterable[str] | None) -> str:
+    allowed = ", ".join(f"`{value}`" for value in values or ())
+    return f"{word} but for {allowed}" if allowed else word
 
 
 def _row(*cells: str) -> str:

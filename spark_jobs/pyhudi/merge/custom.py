@@ -89,10 +89,11 @@ def _check(path: str, found: object, names: list[str], rows: int) -> None:
     if not isinstance(found, pa.Table):
         raise RequestError(f"the merger {path} answered {type(found).__name__}, not a table")
     missing = [name for name in names if name not in found.schema.names]
+    lacking = f" and lacks the columns {', '.join(missing)}" if missing else ""
     if missing or found.num_rows != rows:
         raise RequestError(
-            f"the merger {path} answered {found.num_rows} rows for {rows} and lacks the columns "
-            f"{', '.join(missing) or '(none)'}; it must answer a row a pair, with every column"
+            f"the merger {path} answered {found.num_rows} rows for {rows}{lacking}; it must answer "
+            "a row a pair, with every column"
         )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.instant_text import parse_exact_instant
 from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
@@ -85,15 +86,23 @@ def compact_table(environment: Environment, request: CompactionRequest) -> JobRe
         WriteConfig.from_options(options),
         request.commit_metadata,
     )
+    named = _named_instant(request, service.table)
     match request.mode:
         case "unschedule":
-            return service.unschedule(request.instant or "")
+            return service.unschedule(named)
         case "execute":
-            return service.execute(request.instant or service.oldest_pending())
+            return service.execute(named or service.oldest_pending())
         case "schedule":
             return service.schedule()
         case _:
             return service.schedule_and_execute()
+
+
+def _named_instant(request: CompactionRequest, table: Table) -> str:
+    """The instant that a request names, in the digits of the table's timeline; empty for none."""
+    if not request.instant:
+        return ""
+    return parse_exact_instant(request.instant).on(table.config.timezone)
 
 
 def compact_after(run: WriteRun, result: JobResult) -> None:

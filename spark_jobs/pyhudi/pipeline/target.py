@@ -262,7 +262,9 @@ def _check_sorting(write: WriteConfig) -> None:
 
 
 def _shown(value: object) -> str:
-    return ",".join(map(str, value)) or "(none)" if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _data_schema(

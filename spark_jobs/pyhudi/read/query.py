@@ -18,7 +18,7 @@ from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
-from pyhudi.read.retention import refuse_holes, refuse_unreadable
+from pyhudi.read.retention import refuse_holes, refuse_unreadable, warn_of_no_rows
 from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, PARTITION_PATH
 from pyhudi.table.slice_reading import check_merger, slice_reading
 
@@ -95,6 +95,7 @@ def plan_read(
     """
     _refuse_unsupported(table, query)
     as_of = _newest_instant(table, query)
+    warn_of_no_rows(table, query)
     stored = table.schema(as_of=query.as_of)
     schema = partition_text(stored, table.config)
     rows = _row_filter(query, filters)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from pyhudi.config.read import ReadConfig
 from pyhudi.errors import ConflictError, RequestError
 from pyhudi.timeline.instant import Action, Instant
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from pyhudi.table.table import Table
 
 _ARCHIVE = ".hoodie/archived"
+
+_log = logging.getLogger(__name__)
 
 
 def refuse_unreadable(table: Table, as_of: str) -> None:
@@ -65,6 +69,33 @@ def refuse_holes(table: Table, begin: str, end: str | None) -> None:
             f"the changes after {begin} cannot be read: the write {pending.time} has not finished, "
             f"and {newest} after it has. Wait for it, or end the range before it",
             where=table.storage.uri,
+        )
+
+
+def warn_of_no_rows(table: Table, query: ReadConfig) -> None:
+    """Say so where a query asks for a time before the table's first commit: it gets no rows.
+
+    Not: an error. Hudi answers with no rows too, and who reads at fixed times may well begin before
+    the table does.
+    """
+    first = table.timeline.write_instants().completed().first
+    newest, name = (query.end, "end") if query.as_of is None else (query.as_of, "as_of")
+    if first is not None and newest is not None and newest < first.time:
+        _log.warning(
+            "%s %s is before the first commit of table %s, which is %s: the answer has no rows. "
+            "%s is when rows were committed, not a time that their columns tell of",
+            name,
+            newest,
+            table.config.name,
+            first.time,
+            name,
+        )
+    elif query.begin is not None and query.end is not None and query.begin > query.end:
+        _log.warning(
+            "begin %s is after end %s: the answer of table %s has no rows",
+            query.begin,
+            query.end,
+            table.config.name,
         )
 
 

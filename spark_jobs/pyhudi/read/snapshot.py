@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from functools import partial
 from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.config.option import option_texts
 from pyhudi.config.read import ReadConfig
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice
@@ -21,21 +23,23 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     path: str | os.PathLike[str],
     *,
     query_type: str = "snapshot",
-    as_of: str | None = None,
-    begin: str | None = None,
-    end: str | None = None,
+    as_of: str | date | None = None,
+    begin: str | date | None = None,
+    end: str | date | None = None,
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
     custom_merger: str | None = None,
     merge_memory: int | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> pa.Table:
     """Read a table, or what a query leaves of it, into memory.
 
     ``query_type`` is ``snapshot`` (the latest rows, or those ``as_of`` an instant),
     ``read_optimized`` (base files alone) or ``incremental`` (rows committed after ``begin``, up to
-    and with ``end``). Instants are ``20260102030405678``, ``2026-01-02`` or
-    ``2026-01-02 03:04:05.678`` in the table's timezone. ``filters`` is a condition on the rows, as
+    and with ``end``). They say when rows were committed: as ``20260102030405678``, ``2026-01-02``,
+    ``2026-01-02 03:04``, ``2026-01-02T03:04:05+01:00``, or as a ``datetime`` or ``date``; a time
+    without a zone is in that of the table's timeline, UTC or else the local one, and one without
+    milliseconds means the last of its second. ``filters`` is a condition on the rows, as
     in ``pyarrow.compute.field("price") > 10``; partitions, files and parts of files that cannot
     meet it are not read, nor are columns that neither it nor ``columns`` names.
 
@@ -54,6 +58,7 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
         MissingFileError: a file was cleaned away while it was wanted; a retry reads the new state.
         StorageError: a file cannot be read, or the disk has no room for log records.
     """
+    table = open_table(os.fspath(path), option_texts(storage_options, name="storage_options"))
     query = ReadConfig.of(
         query_type=query_type,
         as_of=as_of,
@@ -61,8 +66,8 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
         end=end,
         custom_merger=custom_merger,
         merge_memory=merge_memory,
+        zone=table.config.timezone,
     )
-    table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)
 
     # Few files are shared out by row groups, so that every core has something to do.
@@ -85,14 +90,14 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     path: str | os.PathLike[str],
     *,
     query_type: str = "snapshot",
-    as_of: str | None = None,
-    begin: str | None = None,
-    end: str | None = None,
+    as_of: str | date | None = None,
+    begin: str | date | None = None,
+    end: str | date | None = None,
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
     custom_merger: str | None = None,
     merge_memory: int | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> pa.RecordBatchReader:
     """Read what ``read_table`` reads, a batch at a time.
 
@@ -102,6 +107,7 @@ def read_batches(  # noqa: PLR0913 - the same keywords
         ``merge_memory`` bytes, the log records of one file slice, whatever the table's size.
     Raises: as ``read_table``; MissingFileError while batches are read.
     """
+    table = open_table(os.fspath(path), option_texts(storage_options, name="storage_options"))
     query = ReadConfig.of(
         query_type=query_type,
         as_of=as_of,
@@ -109,8 +115,8 @@ def read_batches(  # noqa: PLR0913 - the same keywords
         end=end,
         custom_merger=custom_merger,
         merge_memory=merge_memory,
+        zone=table.config.timezone,
     )
-    table = open_table(os.fspath(path), storage_options)
     plan = plan_read(table, query, columns=columns, filters=filters)
     parts = chain(
         *(read_slice(table.storage, plan, each) for each in plan.slices),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
 
 from pyspark.sql import SparkSession
 
+from pyhudi.config.instant_text import instant_text
+from pyhudi.config.option import option_texts
 from pyhudi.jobs import COMPACTION_KIND, CompactionRequest, JobResult
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.environment import environment_on
@@ -20,16 +23,17 @@ def compact(
     *,
     kind: str = COMPACTION_KIND,
     mode: str = "schedule_and_execute",
-    instant: str | None = None,
-    options: Mapping[str, str] | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    instant: str | datetime | None = None,
+    options: Mapping[str, object] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> JobResult:
     """Compact the log files of a merge-on-read table into new base files.
 
     With the ``kind`` ``log_compaction`` the log blocks of a file slice become one block instead,
     where ``hoodie.log.compaction.blocks.threshold`` of them have gathered; no base file is written.
     ``mode`` is ``schedule``, ``execute``, ``schedule_and_execute`` or ``unschedule``; ``instant``
-    names the compaction to execute or unschedule, else the oldest pending one is executed.
+    names the compaction to execute or unschedule, by its digits or as a time with milliseconds,
+    else the oldest pending one is executed.
     ``options`` are Hudi's own (``hoodie.compaction.strategy`` …). Whether a compaction is due is
     decided as after a write, by default after 5 delta commits.
 
@@ -43,9 +47,9 @@ def compact(
         base_path=os.fspath(path),
         kind=kind,
         mode=mode,
-        instant=instant,
-        hoodie_conf=options or {},
-        storage_options=storage_options or {},
+        instant=None if instant is None else instant_text(instant),
+        hoodie_conf=option_texts(options),
+        storage_options=option_texts(storage_options, name="storage_options"),
     )
     return run_compaction(spark, request)
 

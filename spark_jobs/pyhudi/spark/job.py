@@ -19,6 +19,7 @@ from typing import NoReturn, TypeVar, cast
 
 from pyspark.sql import SparkSession
 
+from pyhudi.config.known import refuse_unknown
 from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
@@ -70,6 +71,7 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
 def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
     started = time.perf_counter()
     request = cast("R", request_type.from_args(argv))
+    refuse_unknown(request.options())
     check_surroundings()
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:

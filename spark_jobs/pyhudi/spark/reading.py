@@ -15,6 +15,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.config.known import check_read
+from pyhudi.config.option import option_texts
 from pyhudi.config.read import ReadConfig
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.opener import home_of, open_base
@@ -39,16 +41,17 @@ _MOST_TASK_BYTES: Final = 128 << 20
 def read(
     spark: SparkSession,
     path: str | os.PathLike[str],
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, object] | None = None,
     *,
     columns: Sequence[str] | None = None,
     filters: pc.Expression | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> DataFrame:
     """A data frame of a table's rows, the same that ``pyhudi.read_table`` gives.
 
     ``options`` are Hudi's (``hoodie.datasource.query.type``, ``as.of.instant``,
-    ``hoodie.datasource.read.begin.instanttime`` …). The files are chosen here, once; Spark reads
+    ``hoodie.datasource.read.begin.instanttime`` …); one that Hudi does not have is an error, and
+    keys of Spark's own are passed over. The files are chosen here, once; Spark reads
     them with its own Parquet reader, so that conditions on the data frame are pushed down as in any
     Parquet table. Files of older schemas, and all files when ``filters`` or a query needs it, are
     read by the engine in Python workers.
@@ -60,8 +63,10 @@ def read(
 
     Raises: as ``pyhudi.read_table``; a file that is cleaned before it is read fails the Spark job.
     """
-    table = open_table(os.fspath(path), storage_options)
-    query = ReadConfig.from_options(options or {})
+    asked = option_texts(options)
+    check_read(asked)
+    table = open_table(os.fspath(path), option_texts(storage_options, name="storage_options"))
+    query = ReadConfig.from_options(asked, zone=table.config.timezone)
     plan = plan_read(table, query, columns=columns, filters=filters)
     if not _suits_spark(table.storage, plan):
         return _read_by_workers(spark, table.storage, plan)

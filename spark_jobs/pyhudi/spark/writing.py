@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi.config.option import option_texts
 from pyhudi.errors import OptionError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.pipeline.environment import environment_on
@@ -20,9 +21,9 @@ def write(
     frame: DataFrame,
     path: str | os.PathLike[str],
     *,
-    options: Mapping[str, str],
+    options: Mapping[str, object],
     mode: str = "append",
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> JobResult:
     """Write a DataFrame into the Hudi table at a path, which is created if there is none.
 
@@ -40,8 +41,10 @@ def write(
             f"mode is {mode!r}; only 'append' is supported, the operation says what is done"
         )
     with explained():
-        environment = environment_on(SparkRunner(session=frame.sparkSession), storage_options)
-        return write_rows(environment, rows_of_frame(frame), os.fspath(path), options)
+        storage = option_texts(storage_options, name="storage_options")
+        environment = environment_on(SparkRunner(session=frame.sparkSession), storage)
+        asked = option_texts(options)
+        return write_rows(environment, rows_of_frame(frame), os.fspath(path), asked)
 
 
 def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
@@ -49,7 +52,7 @@ def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
     options = request.options()
     with explained():
         rows = None
-        if request.source is not None:
+        if request.source:
             rows = rows_of_source(
                 spark,
                 request.source,

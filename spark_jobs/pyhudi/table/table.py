@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import pyarrow as pa
 
@@ -24,7 +25,7 @@ from pyhudi.table.pending import clustered_groups, pending_compactions
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline.active import ActiveTimeline
-from pyhudi.timeline.instant import Action
+from pyhudi.timeline.instant import Action, normalise_instant
 from pyhudi.timeline.timeline import Timeline
 
 _MAKING_WAITS_S = (0.1, 0.3, 0.6, 1.0)
@@ -35,6 +36,7 @@ class Table:
     """A table's configuration and timeline, and through them its schema and files.
 
     Configuration and timeline stay as they were; ``refresh`` gives the table with later commits.
+    Instants that are asked for may be written as those of ``read_table``.
     """
 
     storage: Storage
@@ -55,7 +57,7 @@ class Table:
         """The same table as it is now: properties and timeline read again."""
         return load_table(self.storage)
 
-    def schema(self, as_of: str | None = None) -> pa.Schema:
+    def schema(self, as_of: str | date | None = None) -> pa.Schema:
         """The five meta columns and the table's own, now or as of an instant.
 
         A table that was never written and made without a schema has the meta columns alone.
@@ -63,13 +65,14 @@ class Table:
         own = self.avro_schema(as_of)
         return with_meta(pa.schema([]) if own is None else avro_to_arrow(own))
 
-    def avro_schema(self, as_of: str | None = None) -> AvroSchema | None:
+    def avro_schema(self, as_of: str | date | None = None) -> AvroSchema | None:
         """The table's own columns in Avro, without meta columns; None when there are none yet.
 
         As of an instant before every schema, the present one.
         """
-        if as_of is not None:
-            found = self._resolve(self.timeline.up_to(as_of), as_of)
+        digits = self._digits(as_of)
+        if digits is not None:
+            found = self._resolve(self.timeline.up_to(digits), digits)
             if found is not None:
                 return found
         return self._resolve(self.timeline, None)
@@ -91,22 +94,22 @@ class Table:
         )
 
     def latest_base_files(
-        self, partitions: Iterable[str] | None = None, as_of: str | None = None
+        self, partitions: Iterable[str] | None = None, as_of: str | date | None = None
     ) -> tuple[BaseFile, ...]:
         """The base files that hold the rows, of all partitions or some, now or as of an instant.
 
-        Shapes: ordered by partition and file id; ``as_of`` in the digits of instant times.
+        Shapes: ordered by partition and file id.
         """
-        return self.files(partitions).latest_base_files(as_of)
+        return self.files(partitions).latest_base_files(self._digits(as_of))
 
     def latest_slices(
-        self, partitions: Iterable[str] | None = None, as_of: str | None = None
+        self, partitions: Iterable[str] | None = None, as_of: str | date | None = None
     ) -> tuple[FileSlice, ...]:
         """The base files that hold the rows with the log files that change them.
 
         Shapes: as ``latest_base_files``; a slice may have no base file.
         """
-        return self.files(partitions).latest_slices(as_of)
+        return self.files(partitions).latest_slices(self._digits(as_of))
 
     def pending_compactions(self) -> Mapping[GroupId, str]:
         """The instant of the pending compaction of each file group that is in one."""
@@ -122,6 +125,9 @@ class Table:
             if instant.time == time:
                 return self.active.completion_time(instant)
         return None
+
+    def _digits(self, as_of: str | date | None) -> str | None:
+        return None if as_of is None else normalise_instant(as_of, self.config.timezone)
 
     def _resolve(self, timeline: Timeline, as_of: str | None) -> AvroSchema | None:
         return resolve_schema(

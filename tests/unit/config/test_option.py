@@ -1,11 +1,13 @@
 """Options: what their texts mean, and what is said of a text that means nothing."""
 
+from datetime import date
 from enum import Enum
+from pathlib import Path
 
 import pytest
 
 from pyhudi.config import option
-from pyhudi.config.option import Option, canonical_key
+from pyhudi.config.option import Option, canonical_key, option_texts
 from pyhudi.errors import OptionError
 
 
@@ -67,3 +69,40 @@ def test_an_old_spelling_has_the_key_it_means() -> None:
     expected = "hoodie.datasource.write.precombine.field"
     assert canonical_key("hoodie.table.precombine.field") == expected
     assert canonical_key("no.such.key") == "no.such.key"
+
+
+def test_values_become_the_texts_that_options_have() -> None:
+    given = {
+        "flag": True,
+        "size": 1 << 20,
+        "share": 0.5,
+        "name": "t",
+        "keys": ["a", "b"],
+        "day": date(2026, 1, 2),
+        "folder": Path("/spill"),
+        "unsaid": None,
+    }
+    assert option_texts(given) == {
+        "flag": "true",
+        "size": "1048576",
+        "share": "0.5",
+        "name": "t",
+        "keys": "a,b",
+        "day": "2026-01-02",
+        "folder": "/spill",
+    }
+    assert option_texts(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(["a=b"], "storage_options must be a mapping", id="a list"),
+        pytest.param("a=b", "not a str", id="a text"),
+        pytest.param({"a": {"b": 1}}, r"storage_options\['a'\] must be a text", id="nested"),
+        pytest.param({1: "b"}, "the key 1", id="a key that is no text"),
+    ],
+)
+def test_what_has_no_text_is_an_error_that_names_it(options: object, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        option_texts(options, name="storage_options")

@@ -1,37 +1,16 @@
-"""Queries from their texts, and instants as people write them."""
+"""Queries from their texts."""
+
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pyhudi.config.instant_text import normalise_instant
 from pyhudi.config.options.logs import MergeMemory
+from pyhudi.config.options.table import TimelineZone
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.errors import OptionError
 
 Q = "hoodie.datasource.query."
 R = "hoodie.datasource.read."
-
-
-@pytest.mark.parametrize(
-    ("text", "digits"),
-    [
-        ("20260102030405678", "20260102030405678"),
-        ("20260102030405", "20260102030405"),
-        ("00000000000001", "00000000000001"),
-        ("2026-01-02", "20260102000000000"),
-        ("2026-01-02 03:04:05", "20260102030405999"),
-        (" 2026-01-02 03:04:05.678 ", "20260102030405678"),
-    ],
-)
-def test_an_instant_is_understood_as_hudi_understands_it(text: str, digits: str) -> None:
-    assert normalise_instant(text) == digits
-
-
-@pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-13-01", "2026010203", "2026-01-02T03:04:05", "2026-01-02 03:04"]
-)
-def test_a_text_that_is_no_instant_is_an_error_with_examples(text: str) -> None:
-    with pytest.raises(OptionError, match="write it as 20260102030405678, 2026-01-02 or"):
-        normalise_instant(text)
 
 
 def test_a_query_from_options() -> None:
@@ -49,6 +28,18 @@ def test_change_data_is_a_format_of_the_incremental_query() -> None:
 
 def test_a_query_from_arguments_has_its_instants_in_digits() -> None:
     assert ReadConfig.of(as_of="2026-01-02").as_of == "20260102000000000"
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=1)))
+    query = ReadConfig.of(
+        query_type="incremental", begin=noon.date(), end=noon, zone=TimelineZone.UTC
+    )
+    assert (query.begin, query.end) == ("20260102000000000", "20260102110000999")
+
+
+def test_a_time_that_is_none_is_an_error_that_names_the_option_and_shows_the_forms() -> None:
+    with pytest.raises(
+        OptionError, match=r"option as\.of\.instant is 'now'; allowed: .*2026-01-02T"
+    ):
+        ReadConfig.of(as_of="now")
 
 
 @pytest.mark.parametrize(

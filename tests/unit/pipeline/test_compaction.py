@@ -1,6 +1,7 @@
 """Compactions and log compactions, on copies of Hudi's tables and on our own."""
 
 import logging
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,8 @@ def test_a_request_is_carried_out_once(tmp_path: Path) -> None:
 def test_a_plan_is_taken_back(tmp_path: Path) -> None:
     table = golden_copy(LOGS, tmp_path)
     planned = compact(table, mode="schedule", options=DUE).instant
-    taken = compact(table, mode="unschedule", instant=planned)
+    as_time = datetime.strptime(planned or "", "%Y%m%d%H%M%S%f").isoformat()  # noqa: DTZ007
+    taken = compact(table, mode="unschedule", instant=as_time)
     assert (taken.status, taken.instant) == ("unscheduled", planned)
     with pytest.raises(RequestError, match="not planned"):
         compact(table, mode="unschedule", instant=planned)

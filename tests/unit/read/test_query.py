@@ -1,5 +1,6 @@
 """What is asked of a table: which files answer, and which questions have no answer here."""
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -115,3 +116,14 @@ def test_partition_columns_that_neither_file_nor_path_states_are_refused(tmp_pat
 def test_columns_the_table_has_not_are_refused(columns: list[str], message: str) -> None:
     with pytest.raises(RequestError, match=message):
         pyhudi.read_table(golden_table("v6_cow_basic"), columns=columns)
+
+
+def test_a_time_with_a_zone_is_told_in_that_of_the_timeline(tmp_path: Path) -> None:
+    path = golden_copy("v6_cow_evolution", tmp_path)
+    set_property(path, "hoodie.table.timeline.timezone", "UTC")
+    there = datetime(2026, 11, 21, 11, 52, 14, 132000, timezone(timedelta(hours=1)))
+    then = pyhudi.read_table(path, as_of="20261121105214132")
+    for as_of in (there, str(there), there.isoformat()):
+        assert pyhudi.read_table(path, as_of=as_of) == then
+        assert pyhudi.read_batches(path, as_of=as_of).read_all() == then
+    assert pyhudi.read_table(path) != then

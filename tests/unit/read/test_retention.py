@@ -49,5 +49,36 @@ def test_changes_across_an_unfinished_write_are_refused(tmp_path: Path) -> None:
         pyhudi.read_table(table, query_type="incremental", begin="20261121110956545")
 
 
-def test_before_its_first_commit_a_table_has_no_rows() -> None:
-    assert pyhudi.read_table(golden_table("v6_cow_hive"), as_of="2026-01-01").num_rows == 0
+def test_before_its_first_commit_a_table_has_no_rows_and_says_so(caplog) -> None:
+    path = golden_table("v6_cow_hive")
+    first = pyhudi.open_table(path).timeline.instants[0].time
+    assert pyhudi.read_table(path, as_of="2013-06-01").num_rows == 0
+    (record,) = caplog.records
+    assert (
+        "as_of 20130601000000000 is before the first commit of table v6_cow_hive" in record.message
+    )
+    assert f", which is {first}" in record.message
+    assert (
+        "as_of is when rows were committed, not a time that their columns tell of" in record.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "said"),
+    [
+        pytest.param("earliest", "2013-06-01", "end 20130601000000000 is before", id="before it"),
+        pytest.param("2027-01-02", "2027-01-01", "begin 20270102000000000 is after", id="reversed"),
+    ],
+)
+def test_a_range_that_can_hold_no_commit_says_so(begin: str, end: str, said: str, caplog) -> None:
+    path = golden_table("v6_cow_hive")
+    assert pyhudi.read_table(path, query_type="incremental", begin=begin, end=end).num_rows == 0
+    (record,) = caplog.records
+    assert said in record.message
+
+
+def test_a_query_that_can_have_rows_says_nothing(caplog) -> None:
+    path = golden_table("v6_cow_hive")
+    assert pyhudi.read_table(path, as_of="2027-01-01").num_rows
+    pyhudi.read_table(path, query_type="incremental", begin="2027-01-01")
+    assert not caplog.records

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 
@@ -86,3 +87,13 @@ def test_a_table_stays_as_it_was_when_opened(tmp_path) -> None:
     last.rename(copy / ".hoodie" / "20991231000000000.commit")
     assert table.timeline.last.time == last.name.removesuffix(".commit")
     assert load_table(table.storage).timeline.last.time == "20991231000000000"
+
+
+def test_a_time_may_be_written_as_people_write_it() -> None:
+    table = open_table(golden_table("v6_cow_evolution"))
+    earlier, same = "20261121105213543", datetime(2026, 11, 21, 10, 52, 13, 543000)  # noqa: DTZ001
+    assert table.schema(as_of="2026-11-21T10:52:13.543") == table.schema(as_of=earlier)
+    assert table.schema(as_of=earlier) != table.schema()
+    files = table.latest_base_files(as_of=earlier)
+    assert table.latest_base_files(as_of=same) == files != table.latest_base_files()
+    assert [each.base_file for each in table.latest_slices(as_of=same)] == [*files]

@@ -97,10 +97,11 @@ class FailureReport:
 
     def _error(self) -> RequestError:
         causes = "; ".join(f"{cause} ({_rows(count)})" for cause, count in self.causes.items())
-        keys = ", ".join("(none)" if key is None else repr(key) for key, _ in self.examples)
+        known = ", ".join(repr(key) for key, _ in self.examples if key is not None)
+        keys = f"; the first keys among them are {known}" if known else ""
         message = (
-            f"{_rows(self.count)} cannot be written, so nothing was: {causes}; the first keys are "
-            f"{keys}. Mend these rows or leave them out, or write the others with "
+            f"{_rows(self.count)} cannot be written, so nothing was: {causes}{keys}. Mend these "
+            "rows or leave them out, or write the others with "
             f"{ERROR_POLICY.key}={ErrorPolicy.REPORT.value}"
         )
         if any(cause.startswith(KEY_CAUSE) for cause in self.causes):

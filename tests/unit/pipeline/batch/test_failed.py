@@ -77,8 +77,14 @@ def test_the_error_names_count_cause_and_key(cause, kind):
     with pytest.raises(kind, match="2 rows cannot be written") as caught:
         report.refuse_unless(is_saving=False)
     assert type(caught.value) is kind
-    for words in (cause, "'k1'", "(none)", "pyhudi.write.error.policy=report"):
+    for words in (cause, "the first keys among them are 'k1'. Mend", "write.error.policy=report"):
         assert words in str(caught.value)
+
+
+def test_the_error_names_no_keys_where_there_are_none():
+    report = FailureReport.of(_records((None, "no record key: id")))
+    with pytest.raises(RecordKeyError, match=r"no record key: id \(1 row\)\. Mend"):
+        report.refuse_unless(is_saving=False)
 
 
 def test_failed_records_are_counted_in_the_first_file_of_a_commit():
