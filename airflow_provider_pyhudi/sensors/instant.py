@@ -11,6 +11,7 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue
 
 from airflow_provider_pyhudi.exceptions import engine_error, job_error
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
+from airflow_provider_pyhudi.intervals import check_templates
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
 from pyhudi.errors import HudiError
 
@@ -26,8 +27,9 @@ class PyhudiInstantSensor(BaseSensorOperator):
     the worker while it waits.
 
     :param base_path: Folder or URI of the table. (templated)
-    :param instant: Wait for exactly this instant, such as the one an upsert task returned.
-        (templated)
+    :param instant: Wait for exactly this instant, such as the one an upsert task returned. One
+        that turns out to be None, since that task wrote nothing, is not waited for: the sensor is
+        done at once and returns None. (templated)
     :param after: Wait for an instant later than this one, ``20260102030405678`` or a date or a
         date and time; an empty text is no condition. (templated)
     :param actions: Actions that count; those that write rows by default. (templated)
@@ -61,14 +63,27 @@ class PyhudiInstantSensor(BaseSensorOperator):
         super().__init__(**kwargs)
         self.base_path = base_path
         self.instant = instant
+        self._is_for_an_instant = instant is not None
         self.after = after
         self.actions = actions
         self.storage_options = storage_options
         self.pyhudi_conn_id = pyhudi_conn_id
         self.deferrable = deferrable
 
+    def _do_render_template_fields(
+        self, parent: Any, template_fields: Any, context: Context, jinja_env: Any, seen_oids: Any
+    ) -> None:
+        # Mapped tasks are rendered by this method too, and by no public one.
+        check_templates(parent, template_fields, context, jinja_env)
+        super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
+
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Whether an instant that fits is on the timeline, and which."""
+        if self._is_for_an_instant and self.instant in (None, "None"):
+            self.log.info(
+                "%s: nothing was written, so there is no instant to wait for", self.base_path
+            )
+            return PokeReturnValue(is_done=True)
         hook = PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
         try:
             found = hook.find_instant(

@@ -19,7 +19,9 @@ from pyhudi.flags import Flag, from_args, merged_options, to_args
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
 
-Status = Literal["committed", "nothing_to_do", "already_committed", "scheduled", "unscheduled"]
+Status = Literal[
+    "committed", "nothing_to_do", "already_committed", "skipped", "scheduled", "unscheduled"
+]
 Trace = Literal["commit", "plan"]
 """What a job that has succeeded leaves on the timeline, with the idempotency key of its request."""
 COMPACTION = "compact"
@@ -33,6 +35,9 @@ COMPACTION_MODES: tuple[CompactionMode, ...] = (
     "schedule_and_execute",
     "unschedule",
 )
+
+IF_SOURCE_MISSING = ("fail", "retry", "skip")
+"""What a job does about a source that is not there; the first unless it is said."""
 
 BasePath = Annotated[str, Flag(help="folder or URI of the table")]
 HoodieConf = Annotated[
@@ -120,6 +125,13 @@ class UpsertRequest:
         str | None,
         Flag(help="query over the view named source; its rows are written instead of the source's"),
     ] = None
+    if_source_missing: Annotated[
+        str | None,
+        Flag(
+            help="what a source that is not there means: fail (the default), retry (fail, and say "
+            "that a retry can help) or skip (write nothing and end well)"
+        ),
+    ] = None
     hoodie_conf: HoodieConf = field(default_factory=dict)
     props: Props = None
     storage_options: StorageOptions = field(default_factory=dict)
@@ -132,6 +144,20 @@ class UpsertRequest:
     def operation_name(self) -> str:
         """What the result calls the operation."""
         return operations.OPERATION.read(self.options()).value
+
+    def check(self) -> None:
+        """Refuse what no source can mend.
+
+        Raises:
+            OptionError: says what.
+        """
+        if self.if_source_missing not in (None, *IF_SOURCE_MISSING):
+            allowed = ", ".join(IF_SOURCE_MISSING)
+            raise OptionError(
+                f"--if-source-missing is {self.if_source_missing!r}; allowed: {allowed}"
+            )
+        if self.source is None:
+            self.options()
 
     def options(self) -> dict[str, str]:
         """All options of the request under Hudi's own keys, aliases replaced by the key they mean.
@@ -160,8 +186,7 @@ class UpsertRequest:
                 source where the operation needs one.
         """
         found = cls(**from_args(argv, cls, "Write rows into a Hudi table."))
-        if found.source is None:
-            found.options()
+        found.check()
         return found
 
 
@@ -271,9 +296,9 @@ Request = UpsertRequest | CompactionRequest
 class JobResult:
     """What a job did to a table.
 
-    ``instant`` is None when there was nothing to do; it is the plan's when a compaction was
-    scheduled or unscheduled. ``records`` counts inserted, updated, deleted
-    and failed ones; ``seconds`` has ``total`` and one entry per stage,
+    ``instant`` is None when nothing was written; it is the plan's when a compaction was scheduled
+    or unscheduled. ``reason`` says why a job was skipped. ``records`` counts inserted, updated,
+    deleted and failed ones; ``seconds`` has ``total`` and one entry per stage,
     ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
@@ -293,6 +318,7 @@ class JobResult:
     seconds: Mapping[str, float] = field(default_factory=dict)
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""

@@ -17,6 +17,7 @@ from airflow_provider_pyhudi.exceptions import (
     PyhudiEnvironmentError,
     PyhudiInternalError,
     PyhudiRequestError,
+    PyhudiSetupError,
 )
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
@@ -64,7 +65,7 @@ def test_a_cluster_is_reached_by_the_binary_on_path(monkeypatch, tmp_path: Path)
 def test_a_missing_binary_says_what_to_install(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(PyhudiEnvironmentError, match="pip install pyspark"):
+    with pytest.raises(PyhudiSetupError, match="pip install pyspark"):
         PyhudiSparkSubmitHook()
 
 
@@ -110,6 +111,7 @@ def executable(path: Path, body: str) -> str:
         pytest.param(3, PyhudiConflictError, id="another writer won"),
         pytest.param(4, PyhudiEnvironmentError, id="the surroundings failed"),
         pytest.param(5, PyhudiInternalError, id="the engine contradicts itself"),
+        pytest.param(6, PyhudiSetupError, id="the machine lacks something"),
         pytest.param(1, PyhudiEnvironmentError, id="spark-submit itself failed"),
     ],
 )
@@ -128,7 +130,7 @@ def test_the_exit_code_of_the_job_decides_the_error(
 def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     executable(tmp_path / "spark-submit", "echo 'JAVA_HOME is not set' >&2; exit 1")
-    with pytest.raises(PyhudiEnvironmentError, match="Java 17 or 21"):
+    with pytest.raises(PyhudiSetupError, match="Java 17 or 21"):
         PyhudiSparkSubmitHook().submit("upsert.py")
 
 

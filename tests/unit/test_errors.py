@@ -13,10 +13,12 @@ from pyhudi.errors import (
     CorruptTableError,
     HudiError,
     InvariantError,
+    LateSourceError,
     OptionError,
     PlatformError,
     RecordKeyError,
     RequestError,
+    SetupError,
     SourceError,
     StorageError,
     located,
@@ -37,7 +39,9 @@ from tests.support.golden import golden_copy
         (ConflictError, 3, True),
         (StorageError, 4, True),
         (PlatformError, 4, True),
+        (LateSourceError, 4, True),
         (InvariantError, 5, False),
+        (SetupError, 6, False),
     ],
 )
 def test_the_exit_code_says_whether_a_retry_can_help(

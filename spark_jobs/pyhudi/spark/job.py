@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
-from pyhudi.spark.surroundings import check_surroundings
+from pyhudi.surroundings import check_surroundings
 
 logger = logging.getLogger(__name__)
 
@@ -30,21 +30,29 @@ EXIT_STOPPED = 128 + signal.SIGTERM
 
 R = TypeVar("R", bound=Request)
 JobFunction = Callable[[SparkSession, R], JobResult]
+EarlyAnswer = Callable[[R], JobResult | None]
 
 
-def run_job(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
+def run_job(
+    argv: Sequence[str],
+    request_type: type[R],
+    function: JobFunction[R],
+    answer_early: EarlyAnswer[R] | None = None,
+) -> int:
     """Run one job and answer with the code to exit with.
 
+    ``answer_early`` is asked before Spark starts; a result of it is the job's.
+
     Guarantees: 0 after the result line is out; 2 when the request is wrong, 3 when another writer
-    won, 4 when the surroundings failed, 5 when the engine contradicts itself, each with one line
-    after ``PYHUDI_FAILED`` on standard error; 143 when stopped by SIGTERM. Stack traces only with
-    ``--verbose`` or PYHUDI_TRACEBACK=1.
+    won, 4 when the surroundings failed, 5 when the engine contradicts itself, 6 when the machine
+    lacks something that no retry brings, each with one line after ``PYHUDI_FAILED`` on standard
+    error; 143 when stopped by SIGTERM. Stack traces only with ``--verbose`` or PYHUDI_TRACEBACK=1.
     """
     verbose = "--verbose" in argv or bool(os.environ.get("PYHUDI_TRACEBACK"))
     _log_to_stderr(verbose=verbose)
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
-        return _run(argv, request_type, function)
+        return _run(argv, request_type, function, answer_early)
     except Exception as error:  # noqa: BLE001 - the process ends here, and ends with a code
         return _fail(error, verbose=verbose)
     except _Stopped:
@@ -65,10 +73,25 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
     raise _Stopped
 
 
-def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
+def _run(
+    argv: Sequence[str],
+    request_type: type[R],
+    function: JobFunction[R],
+    answer_early: EarlyAnswer[R] | None,
+) -> int:
     started = time.perf_counter()
     request = cast("R", request_type.from_args(argv))
     check_surroundings()
+    result = answer_early(request) if answer_early else None
+    if result is None:
+        result = _in_a_session(request, function, started)
+    else:
+        _publish(result, request.result_path)
+    _tell(result, time.perf_counter() - started)
+    return 0
+
+
+def _in_a_session(request: R, function: JobFunction[R], started: float) -> JobResult:
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
         logger.info(
@@ -79,20 +102,18 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
         )
         result = function(session, request)
         _publish(result, request.result_path)
+    return result
+
+
+def _tell(result: JobResult, seconds: float) -> None:
     if result.records.get("failed"):
         logger.warning(
             "%d records could not be written; they are saved under %s",
             result.records["failed"],
             result.failures.get("saved_to"),
         )
-    logger.info(
-        "%s %s at instant %s after %.1f s",
-        result.table,
-        result.status,
-        result.instant,
-        time.perf_counter() - started,
-    )
-    return 0
+    told = f"at instant {result.instant}" if result.reason is None else f"because {result.reason}"
+    logger.info("%s %s %s after %.1f s", result.table, result.status, told, seconds)
 
 
 def _publish(result: JobResult, result_path: str | None) -> None:
