@@ -134,6 +134,65 @@ def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.M
         PyhudiSparkSubmitHook().submit("upsert.py")
 
 
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> PyhudiSparkSubmitHook:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    executable(tmp_path / "spark-submit", body)
+    return PyhudiSparkSubmitHook(application_args=["--many", "words"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("kill -9 $$", id="the JVM"),
+        pytest.param("exit 137", id="the Python driver"),
+        pytest.param("echo UnsupportedClassVersionError in a log; kill -9 $$", id="while it ran"),
+    ],
+)
+def test_a_process_that_was_killed_is_said_in_a_plain_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    with pytest.raises(PyhudiEnvironmentError) as caught:
+        failing(tmp_path, monkeypatch, body).submit("upsert.py")
+    message = str(caught.value)
+    assert message.startswith("Spark was killed (signal 9), often by the system for want of memory")
+    assert "driver_memory=" in message
+    assert "--" not in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        pytest.param("java.lang.UnsupportedClassVersionError: x", PyhudiSetupError, id="old Java"),
+        pytest.param("/nope/bin/java: No such file or directory", PyhudiSetupError, id="no Java"),
+        pytest.param("Could not reserve enough space", PyhudiEnvironmentError, id="no memory"),
+    ],
+)
+def test_what_java_says_decides_whether_a_retry_can_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="Java"):
+        failing(tmp_path, monkeypatch, f"echo '{said}'; exit 1").submit("upsert.py")
+
+
+def test_the_job_s_own_words_win_over_those_of_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "echo 'PYHUDI_FAILED SourceError: mine'; echo 'JAVA_HOME is not set'; exit 2"
+    with pytest.raises(PyhudiRequestError, match=r"^SourceError: mine$"):
+        failing(tmp_path, monkeypatch, body).submit("upsert.py")
+
+
+def test_an_end_without_a_reason_shows_the_last_line_and_not_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PyhudiEnvironmentError) as caught:
+        failing(tmp_path, monkeypatch, "echo one; echo 'the last'; exit 1").submit("upsert.py")
+    assert str(caught.value) == (
+        "spark-submit ended with exit code 1 and no reason; its last line: the last"
+    )
+
+
 def environment_of(hook: PyhudiSparkSubmitHook) -> dict[str, Any]:
     hook._build_spark_submit_command("upsert.py")
     return hook._env or {}
