@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Asset
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
 from airflow_provider_pyhudi.exceptions import engine_error
@@ -212,7 +212,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             self._hook = None
             try:
                 super().execute(context)
-            except Exception as error:
+            except (AirflowException, RuntimeError) as error:
                 landed = self._landed(request, tables, result_path)
                 if landed is None:
                     raise

@@ -24,6 +24,7 @@ CONTRACTS = {
         "PyhudiJobOperator",
         "operators may be one level deep: each is a request and nothing more",
     ),
+    "airflow_provider_pyhudi/retries.py:SpreadRetries": ("RetryPolicy", "Airflow's contract"),
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": (
         "BaseSensorOperator",
         "Airflow's contract",

@@ -27,11 +27,9 @@ def local_files(source: str) -> list[str] | None:
     found: list[str] = []
     for part in _parts(source):
         path = _local_path(part)
-        if path is None:
+        if path is None or _OTHERWISE & set(path):
             return None
         matches = globbing.glob(path)
-        if not matches and _OTHERWISE & set(path):
-            return None
         if not matches:
             raise _missing(part)
         for match in sorted(matches):

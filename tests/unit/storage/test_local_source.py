@@ -18,6 +18,7 @@ def test_files_are_found_by_folder_glob_and_list_and_hidden_ones_are_not(tmp_pat
     assert local_files(f"{tmp_path}/b, {tmp_path}/a.parquet") == both[::-1]
     assert local_files("s3://bucket/path") is None
     assert local_files("catalog_table") is None
+    assert local_files(f"{tmp_path}/[^b]*") is None
     with pytest.raises(MissingSourceError, match="nowhere does not exist"):
         local_files(f"{tmp_path}/nowhere")
 
