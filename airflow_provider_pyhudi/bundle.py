@@ -9,7 +9,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError
+from airflow_provider_pyhudi.exceptions import PyhudiSetupError
 
 # A fixed time in every entry, so that the same code makes the same zip.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -19,14 +19,14 @@ def job_script(name: str) -> str:
     """The path of a job script, given its name without ``.py``.
 
     Raises:
-        PyhudiEnvironmentError: it lies neither in the wheel nor in the checkout.
+        PyhudiSetupError: it lies neither in the wheel nor in the checkout.
     """
     package = Path(__file__).parent
     for folder in (package / "spark_jobs", package.parent / "spark_jobs"):
         script = folder / f"{name}.py"
         if script.is_file():
             return str(script)
-    raise PyhudiEnvironmentError(
+    raise PyhudiSetupError(
         f"the job script {name}.py is not beside {package}; spark-submit needs it as a file, so "
         "install airflow-provider-pyhudi as files and not as a zip"
     )
@@ -40,7 +40,7 @@ def engine_zip(folder: str) -> str:
     """
     spec = find_spec("pyhudi")
     if spec is None or not spec.submodule_search_locations:
-        raise PyhudiEnvironmentError("the package pyhudi is not installed beside this provider")
+        raise PyhudiSetupError("the package pyhudi is not installed beside this provider")
     root = Path(next(iter(spec.submodule_search_locations)))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -5,9 +5,18 @@ Which exit codes of a job are worth a retry is said in ``pyhudi.errors``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from pyhudi.errors import EXIT_CONFLICT, EXIT_INTERNAL, FINAL_EXIT_CODES, HudiError
+from airflow_provider_pyhudi.wording import in_arguments
+from pyhudi.errors import (
+    EXIT_CONFLICT,
+    EXIT_INTERNAL,
+    EXIT_REQUEST,
+    EXIT_SETUP,
+    HudiError,
+)
 
 
 class PyhudiRequestError(AirflowFailException):
@@ -18,22 +27,33 @@ class PyhudiInternalError(AirflowFailException):
     """The engine contradicts itself, and would again: the task fails at once, retries or not."""
 
 
+class PyhudiSetupError(AirflowFailException):
+    """The machine lacks something, such as Java, that no retry brings: the task fails at once."""
+
+
 class PyhudiConflictError(AirflowException):
     """Another writer committed first: the next try starts from its commit."""
 
 
 class PyhudiEnvironmentError(AirflowException):
-    """Disk, network, Java or Spark failed: the next try can succeed."""
+    """Disk, network or Spark failed, or the source is late: the next try can succeed."""
+
+
+_KINDS: Mapping[int | None, type[AirflowException]] = {
+    EXIT_REQUEST: PyhudiRequestError,
+    EXIT_CONFLICT: PyhudiConflictError,
+    EXIT_INTERNAL: PyhudiInternalError,
+    EXIT_SETUP: PyhudiSetupError,
+}
 
 
 def job_error(exit_code: int | None, message: str) -> AirflowException:
-    """The error for a job that ended with an exit code other than 0; its message is one line."""
-    message = " ".join(message.split())
-    if exit_code in FINAL_EXIT_CODES:
-        is_internal = exit_code == EXIT_INTERNAL
-        return PyhudiInternalError(message) if is_internal else PyhudiRequestError(message)
-    is_conflict = exit_code == EXIT_CONFLICT
-    return PyhudiConflictError(message) if is_conflict else PyhudiEnvironmentError(message)
+    """The error for a job that ended with an exit code other than 0.
+
+    Its message is one line, with advice in arguments.
+    """
+    line = in_arguments(" ".join(message.split()))
+    return _KINDS.get(exit_code, PyhudiEnvironmentError)(line)
 
 
 def engine_error(error: HudiError) -> AirflowException:

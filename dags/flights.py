@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, task
+from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.sensors.instant import PyhudiInstantSensor
@@ -27,10 +28,16 @@ TABLE = str(LAKE / "flights")
 
 
 @task
-def land(data_interval_start: datetime, data_interval_end: datetime) -> str:
+def land(
+    data_interval_start: datetime | None = None, data_interval_end: datetime | None = None
+) -> str:
     """Write the flights of the month as Parquet, as an upstream system would, and say where."""
     import pyarrow.parquet as pq
 
+    if data_interval_start is None or data_interval_end is None:
+        raise AirflowFailException(
+            "this run has no month: start it with a logical date in 2013, or as a backfill"
+        )
     flights = month_of_flights(data_interval_start, data_interval_end)
     path = LAKE / "landing" / f"{data_interval_start:%Y-%m}" / "flights.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,6 +147,8 @@ with DAG(
         ordering_field="updated_at",
         source=land(),
         outlets=[Asset(f"file://{TABLE}")],
+        # A backfill has a limit of its own for active runs; the months take turns all the same.
+        max_active_tis_per_dag=1,
         retries=2,
     )
     wait = PyhudiInstantSensor(

@@ -9,7 +9,7 @@ import sys
 
 from pyhudi.jobs import UpsertRequest
 from pyhudi.spark.job import run_job
-from pyhudi.spark.writing import run_upsert
+from pyhudi.spark.writing import answer_before_spark, run_upsert
 
 if __name__ == "__main__":
-    sys.exit(run_job(sys.argv[1:], UpsertRequest, run_upsert))
+    sys.exit(run_job(sys.argv[1:], UpsertRequest, run_upsert, answer_before_spark))

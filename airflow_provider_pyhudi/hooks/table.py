@@ -162,6 +162,27 @@ class PyhudiHook(BaseHook):
         )
         return replace(found, schema_changes=earlier.schema_changes)
 
+    def live_writers(self, base_path: str, options: Mapping[str, str] | None = None) -> list[str]:
+        """The instants of the writers that are at work, oldest first; none where there is no table.
+
+        ``options`` are those of a write, for how often its kind shows that it lives.
+        """
+        from pyhudi.config.option import read_settings
+        from pyhudi.config.write import HeartbeatConfig
+        from pyhudi.timeline.clock import SystemClock
+        from pyhudi.transaction.heartbeat import is_alive
+
+        try:
+            table = self.open_table(base_path)
+        except TableNotFoundError:
+            return []
+        config = read_settings(HeartbeatConfig, options or {})
+        now_ms = SystemClock().now_ms()
+        pending = [found.time for found in table.timeline.pending_writes()]
+        return [
+            time for time in pending if is_alive(table.storage, time, now_ms=now_ms, config=config)
+        ]
+
     def pending_compactions(self, base_path: str, *, operation: str = COMPACTION) -> list[str]:
         """The instants of the compactions that are planned and not done, oldest first.
 

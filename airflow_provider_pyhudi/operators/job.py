@@ -13,22 +13,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Asset
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
 from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.intervals import check_templates, hint_at_empty_interval
+from airflow_provider_pyhudi.retries import SpreadRetries
 from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.config.known import refuse_unknown
 from pyhudi.config.option import option_texts
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
-from pyhudi.jobs import JobResult, Request
+from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult, Request
 from pyhudi.table.result_line import result_line
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
+    from airflow.sdk import Context, RetryPolicy
 
 # XCom lies in Airflow's database: a commit may touch more partitions than belong there.
 MOST_PARTITIONS = 100
@@ -39,7 +42,15 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
     A commit carries the idempotency key of its task execution. A try that finds this key on the
     table's timeline submits nothing and returns ``already_committed``; the job looks again before
-    it commits, so a try whose worker was lost cannot write twice either.
+    it commits, so a try whose worker was lost cannot write twice either. A submission that fails
+    after its commit, such as one whose JVM is killed late, is a success: the timeline says so.
+
+    What no retry can mend fails at once: a wrong request, a machine without Java. Retries of the
+    rest come after ``retry_delay`` by up to half of it sooner or later, so that runs that met at a
+    table do not meet again; a ``retry_policy`` of the task's own is kept.
+
+    The result has ``instant`` None and counts of 0 when nothing was written, and the task is green:
+    ``status`` says why. PyhudiInstantSensor waits for nothing then.
 
     Everything SparkSubmitOperator takes is taken here too: ``conf``, ``driver_memory``,
     ``deploy_mode`` and the rest; ``application_args`` are appended to the job's own.
@@ -65,6 +76,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
     application_args: list[str] | None
     name: str | None
     py_files: str | None
+    retry_policy: RetryPolicy | None
     template_fields: Sequence[str] = (
         "base_path",
         "storage_options",
@@ -99,6 +111,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(conn_id=conn_id, name=name, **kwargs)
+        if self.retry_policy is None:
+            self.retry_policy = SpreadRetries()
         self.base_path = base_path
         self.storage_options = storage_options
         self.hoodie_conf = hoodie_conf
@@ -128,14 +142,32 @@ class PyhudiJobOperator(SparkSubmitOperator):
         }
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Submit the job unless its commit is made, and return the result."""
+        """Submit the job unless its commit is made, and return the result.
+
+        Raises:
+            AirflowSkipException: the source is not there, and that was to be skipped.
+        """
         try:
-            return self._announce(context, self._run(context))
+            result = self._run(context)
         except HudiError as error:
             raise engine_error(error) from error
         except AirflowException as error:
             # Airflow shows what an error came of last, here a command of many lines.
             raise error from None
+        is_write = result.operation not in (COMPACTION, LOG_COMPACTION)
+        hint = hint_at_empty_interval(context)
+        if hint and is_write and result.instant is None:
+            self.log.warning("Nothing was written: %s", hint)
+        if result.status == "skipped":
+            raise AirflowSkipException(in_arguments(result.reason or "the source is not there"))
+        return self._announce(context, result)
+
+    def _do_render_template_fields(
+        self, parent: Any, template_fields: Any, context: Context, jinja_env: Any, seen_oids: Any
+    ) -> None:
+        # Mapped tasks are rendered by this method too, and by no public one.
+        check_templates(parent, template_fields, context, jinja_env)
+        super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
 
     def _run(self, context: Context) -> JobResult:
         request = self.request(context)
@@ -155,6 +187,16 @@ class PyhudiJobOperator(SparkSubmitOperator):
         if self._hook is not None:
             super().on_kill()
 
+    def _answer_before_spark(
+        self,
+        submission: PyhudiSparkSubmitHook,
+        request: Any,  # noqa: ARG002 - for operators whose requests tell more
+        tables: PyhudiHook,  # noqa: ARG002
+    ) -> JobResult | None:
+        """The result where it is known before Spark starts; errors that are known by then too."""
+        submission.check_machine()
+        return None
+
     def _tables(self) -> PyhudiHook:
         return PyhudiHook(
             self.pyhudi_conn_id, storage_options=texts(self.storage_options, "storage_options")
@@ -168,6 +210,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
         given = self.application_args, self.py_files
         with tempfile.TemporaryDirectory(prefix="pyhudi-") as folder:
             submission = self._get_hook()
+            early = self._answer_before_spark(submission, request, tables)
+            if early is not None:
+                return early
             result_path = None if submission.is_cluster_mode else f"{folder}/result.json"
             arguments = replace(request, result_path=result_path).to_args()
             self.application_args = [*arguments, *(self.application_args or [])]
@@ -177,20 +222,32 @@ class PyhudiJobOperator(SparkSubmitOperator):
             self._hook = None
             try:
                 super().execute(context)
+            except (AirflowException, RuntimeError) as error:
+                landed = self._landed(request, tables, result_path)
+                if landed is None:
+                    raise
+                self.log.warning("After the job had done its work, it failed: %s", error)
+                return landed
             finally:
                 self.application_args, self.py_files = given
-            if result_path and os.path.exists(result_path):
-                return JobResult.from_json(Path(result_path).read_text(encoding="utf-8"))
-        return self._committed(request, tables)
+            return _published(result_path) or self._committed(request, tables)
+
+    def _landed(
+        self, request: Request, tables: PyhudiHook, result_path: str | None
+    ) -> JobResult | None:
+        """What a job that failed had done before, by its result or by its table's timeline."""
+        try:
+            return _published(result_path) or _made(request, tables)
+        except HudiError as error:
+            self.log.warning("Whether the job had committed before cannot be seen: %s", error)
+            return None
 
     def _committed(self, request: Request, tables: PyhudiHook) -> JobResult:
         """The result of a job that succeeded out of reach, as its table tells it."""
-        found = _find(request, tables)
-        if found is not None:
-            is_landed = found.status == "already_committed"
-            return replace(found, status="committed") if is_landed else found
-        return JobResult(
-            status="nothing_to_do",
+        from pyhudi.table.result import job_result
+
+        return _made(request, tables) or job_result(
+            "nothing_to_do",
             operation=request.operation_name,
             table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
@@ -227,6 +284,20 @@ def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
 def texts(mapping: Mapping[str, Any] | None, name: str = "options") -> dict[str, str]:
     """The mapping with all values as the texts Hudi's options have, None left out."""
     return option_texts(mapping, name=name)
+
+
+def _made(request: Request, tables: PyhudiHook) -> JobResult | None:
+    """What the submission that has just ended did to the table."""
+    found = _find(request, tables)
+    is_landed = found is not None and found.status == "already_committed"
+    return replace(found, status="committed") if found and is_landed else found
+
+
+def _published(result_path: str | None) -> JobResult | None:
+    """The result that a job left in its file."""
+    if result_path is None or not os.path.exists(result_path):
+        return None
+    return JobResult.from_json(Path(result_path).read_text(encoding="utf-8"))
 
 
 def comma_list(value: str | Sequence[str] | None) -> str | None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list, texts
-from pyhudi.jobs import UpsertRequest
+from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from pyhudi.errors import MissingSourceError
+from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.storage.local_source import check_source
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -16,7 +20,8 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     """Write the rows of a source into a Hudi table, once per task execution.
 
     Returns the job's result: ``status`` (``committed``, ``already_committed`` or
-    ``nothing_to_do``), ``instant``, ``records`` with the counts, and what else the job measured.
+    ``nothing_to_do``), ``instant``, ``records`` with the counts, and what else the job measured. A
+    task that is skipped returns nothing.
 
     :param base_path: Folder or URI of the table; made when it is not there. (templated)
     :param source: The rows to write: a path, a glob, several paths, or the name of a table in the
@@ -37,6 +42,11 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     :param source_format: Format of the source as Spark names it; Parquet by default. (templated)
     :param source_options: Options of the Spark reader. (templated)
     :param sql: Query over the view ``source``; its rows are written instead. (templated)
+    :param if_source_missing: What a source that is not there means: ``fail`` (default) at once,
+        ``retry`` as often as ``retries`` says, or ``skip`` the task, and with it those after it.
+        Where the driver runs on this machine, a missing local source is seen before Spark starts.
+        In cluster mode the answer of the job is out of reach, and a task whose source is missing
+        and to be skipped is ``nothing_to_do``. (templated)
     """
 
     template_fields: Sequence[str] = (
@@ -51,6 +61,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         "source_format",
         "source_options",
         "sql",
+        "if_source_missing",
         *PyhudiJobOperator.template_fields,
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
@@ -73,6 +84,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         source_format: str | None = None,
         source_options: Mapping[str, Any] | None = None,
         sql: str | None = None,
+        if_source_missing: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -87,10 +99,11 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.source_format = source_format
         self.source_options = source_options
         self.sql = sql
+        self.if_source_missing = if_source_missing
 
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""
-        return UpsertRequest(
+        request = UpsertRequest(
             source=comma_list(self.source) or None,
             table_name=self.table_name,
             table_type=self.table_type,
@@ -102,5 +115,32 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             source_format=self.source_format or "parquet",
             source_options=texts(self.source_options, "source_options"),
             sql=self.sql,
+            if_source_missing=self.if_source_missing,
             **self._shared(context),
         )
+        request.check()
+        return request
+
+    def _answer_before_spark(
+        self, submission: PyhudiSparkSubmitHook, request: Any, tables: PyhudiHook
+    ) -> JobResult | None:
+        super()._answer_before_spark(submission, request, tables)
+        if request.source is not None and not submission.is_cluster_mode:
+            is_local = submission.reads_local_paths
+            try:
+                check_source(request.source, request.source_format, is_local=is_local)
+            except MissingSourceError as error:
+                return _without_source(request, error)
+        for instant in tables.live_writers(request.base_path, request.options()):
+            self.log.warning(
+                "Another writer is at work on %s (instant %s); this one has to wait for it",
+                request.base_path,
+                instant,
+            )
+        return None
+
+
+def _without_source(request: UpsertRequest, error: MissingSourceError) -> JobResult:
+    from pyhudi.table.result import without_source
+
+    return without_source(request, error)

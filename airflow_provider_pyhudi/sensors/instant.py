@@ -12,6 +12,7 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue, timezone
 from airflow_provider_pyhudi.exceptions import engine_error, job_error
 from airflow_provider_pyhudi.hooks.look import deadline_words
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
+from airflow_provider_pyhudi.intervals import check_templates
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
 from pyhudi.config.instant_text import instant_text
 from pyhudi.errors import HudiError
@@ -29,7 +30,8 @@ class PyhudiInstantSensor(BaseSensorOperator):
 
     :param base_path: Folder or URI of the table. (templated)
     :param instant: Wait for exactly this instant, such as the one an upsert task returned; its
-        digits, or a time with milliseconds. (templated)
+        digits, or a time with milliseconds. One that turns out to be None, since that task wrote
+        nothing, is not waited for: the sensor is done at once and returns None. (templated)
     :param after: Wait for an instant later than this one: its digits, or a date or time as Airflow
         has them, such as ``{{ dag_run.run_after }}``, ``{{ ds }}`` or a ``datetime``. One without a
         zone is in that of the table's timeline; an empty text is no condition. (templated)
@@ -64,6 +66,7 @@ class PyhudiInstantSensor(BaseSensorOperator):
         super().__init__(**kwargs)
         self.base_path = base_path
         self.instant = instant
+        self._is_for_an_instant = instant is not None
         self.after = after
         self.actions = actions
         self.storage_options = storage_options
@@ -72,8 +75,20 @@ class PyhudiInstantSensor(BaseSensorOperator):
         self._until: str | None = None
         self._told = ""
 
+    def _do_render_template_fields(
+        self, parent: Any, template_fields: Any, context: Context, jinja_env: Any, seen_oids: Any
+    ) -> None:
+        # Mapped tasks are rendered by this method too, and by no public one.
+        check_templates(parent, template_fields, context, jinja_env)
+        super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
+
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Whether an instant that fits is on the timeline, and which."""
+        if self._is_for_an_instant and self.instant in (None, "None"):
+            self.log.info(
+                "%s: nothing was written, so there is no instant to wait for", self.base_path
+            )
+            return PokeReturnValue(is_done=True)
         hook = PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
         try:
             look = hook.look(

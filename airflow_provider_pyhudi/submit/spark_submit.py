@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,12 +15,13 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError, job_error
-from pyhudi.jobs import FAILURE_MARKER
+from airflow_provider_pyhudi.exceptions import PyhudiRequestError, PyhudiSetupError, job_error
+from airflow_provider_pyhudi.submit.endings import LastWords, last_words, unexplained
+from pyhudi.storage.local_source import names_hadoop
+from pyhudi.surroundings import check_surroundings
 
 LOCAL_MASTER = "local[*]"
 PATIENCE_S = 10
-NO_JAVA = "JAVA_HOME is not set"
 
 
 class PyhudiSparkSubmitHook(SparkSubmitHook):
@@ -40,7 +41,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
     def __init__(self, *args: Any, conn_id: str | None = None, **kwargs: Any) -> None:
         self._is_named = conn_id is not None
         self._is_fallback = False
-        self.failure: str | None = None
+        self._last_words: LastWords | None = None
         super().__init__(*args, conn_id=conn_id or self.default_conn_name, **kwargs)
         self._connection["spark_binary"] = self._find_binary(self._connection["spark_binary"])
 
@@ -55,6 +56,25 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         """Whether the driver runs on the cluster, out of reach of this machine's files."""
         return bool(self._connection["deploy_mode"] == "cluster")
 
+    @property
+    def reads_local_paths(self) -> bool:
+        """Whether Spark takes a path without a scheme for one of this machine, as far as is known.
+
+        Hadoop's configuration may say otherwise, and need not lie where it is seen from here.
+        """
+        is_elsewhere = "spark.hadoop.fs.defaultFS" in (self._conf or {})
+        return self.is_local and not (is_elsewhere or names_hadoop(self._environ()))
+
+    def check_machine(self) -> None:
+        """Look for what Spark needs, where it is to be the one beside Python on this machine.
+
+        Raises:
+            SetupError: there is no Java, a wrong one, or two versions of Spark in one folder.
+        """
+        environ = self._environ()
+        if self.is_local and self._is_beside_python and "SPARK_CONF_DIR" not in environ:
+            check_surroundings(environ)
+
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         """Run spark-submit.
 
@@ -62,6 +82,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
             PyhudiRequestError: exit code 2; Airflow does not retry it.
             PyhudiConflictError: exit code 3.
             PyhudiInternalError: exit code 5; Airflow does not retry it.
+            PyhudiSetupError: exit code 6, or Java is missing or too old; Airflow does not retry it.
             PyhudiEnvironmentError: any other.
         """
         if self._is_fallback:
@@ -70,8 +91,15 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
             driver: str | None = super().submit(application, **kwargs)
         except AirflowException as error:
             code = self._submit_sp.returncode if self._submit_sp else None
-            raise job_error(code, self.failure or str(error)) from error
+            raise self._failure(code, str(error)) from error
         return driver
+
+    def _failure(self, code: int | None, otherwise: str) -> AirflowException:
+        words = self._last_words
+        if words is not None and words.explains(code):
+            return job_error(words.exit_code or code, words.message)
+        # The parent's own message has the whole command in it, which the log has already.
+        return job_error(code, unexplained(code, self._submit_log_tail) if code else otherwise)
 
     def on_kill(self) -> None:
         """Stop the driver, give it time to undo what it began, then kill spark-submit."""
@@ -131,8 +159,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         spark-defaults.conf says.
         """
         wanted: dict[str, str] = {}
-        binary = self._connection["spark_binary"]
-        if os.path.dirname(binary) == os.path.dirname(sys.executable):
+        if self._is_beside_python:
             spec = find_spec("pyspark")
             if spec and spec.submodule_search_locations:
                 wanted["SPARK_HOME"] = next(iter(spec.submodule_search_locations))
@@ -142,6 +169,14 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
             wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
         return {name: os.environ.get(name, value) for name, value in wanted.items()}
 
+    def _environ(self) -> Mapping[str, str]:
+        return os.environ | {name: str(value) for name, value in (self._env_vars or {}).items()}
+
+    @property
+    def _is_beside_python(self) -> bool:
+        binary: str = self._connection["spark_binary"]
+        return os.path.dirname(binary) == os.path.dirname(sys.executable)
+
     def _find_binary(self, name: str) -> str:
         beside = os.path.join(os.path.dirname(sys.executable), name)
         on_path = shutil.which(name)
@@ -150,7 +185,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         for candidate in order:
             if candidate and os.access(candidate, os.X_OK):
                 return candidate
-        raise PyhudiEnvironmentError(
+        raise PyhudiSetupError(
             f"cannot find {name}, neither on PATH nor beside {sys.executable}; pip install pyspark"
         )
 
@@ -159,11 +194,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
 
     def _watch(self, lines: Iterator[Any]) -> Iterator[Any]:
         for line in lines:
-            if FAILURE_MARKER in line:
-                self.failure = line.split(FAILURE_MARKER, 1)[1].strip()
-            elif NO_JAVA in line:
-                self.failure = (
-                    "Spark needs Java 17 or 21, and JAVA_HOME is not set and PATH has no java; "
-                    "install one on the machine that runs this task"
-                )
+            words = last_words(line)
+            if words and (words.exit_code is None or self._last_words is None):
+                self._last_words = words
             yield line

@@ -5,7 +5,8 @@
     HudiError
     ├── RequestError            the request is wrong: mend it, a retry cannot help   (exit code 2)
     │   ├── OptionError         an option's name or value
-    │   ├── SourceError         the rows to write: missing, unreadable
+    │   ├── SourceError         the rows to write: unreadable
+    │   │   └── MissingSourceError   not there
     │   ├── RecordKeyError      null or empty record keys
     │   ├── SchemaError         the rows do not fit the table's schema
     │   ├── TableMismatchError  the table at the path is another one than asked for
@@ -14,7 +15,9 @@
     ├── ConflictError           another writer was there first: retry                (exit code 3)
     │   ├── WriterAtWorkError   it writes still: wait for it
     │   └── TableChangedError   it made another table of it than the rows were read for
-    ├── PlatformError           disk, network, Spark, Java: retry once it is mended  (exit code 4)
+    ├── PlatformError           disk, network, Spark, Java: a retry can help         (exit code 4)
+    │   ├── SetupError          the machine lacks something: mend it, then retry     (exit code 6)
+    │   ├── LateSourceError     the rows to write, expected and not there yet
     │   └── StorageError        one storage call failed
     │       ├── MissingFileError
     │       └── AlreadyExistsError
@@ -27,9 +30,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-EXIT_REQUEST, EXIT_CONFLICT, EXIT_PLATFORM, EXIT_INTERNAL = 2, 3, 4, 5
+EXIT_REQUEST, EXIT_CONFLICT, EXIT_PLATFORM, EXIT_INTERNAL, EXIT_SETUP = 2, 3, 4, 5, 6
 """What a job script ends with."""
-FINAL_EXIT_CODES = frozenset({EXIT_REQUEST, EXIT_INTERNAL})
+FINAL_EXIT_CODES = frozenset({EXIT_REQUEST, EXIT_INTERNAL, EXIT_SETUP})
 """The exit codes after which the same call fails again; after any other a retry can help."""
 
 
@@ -77,7 +80,11 @@ class OptionError(RequestError):
 
 
 class SourceError(RequestError):
-    """The rows to write are missing or cannot be read."""
+    """The rows to write cannot be read."""
+
+
+class MissingSourceError(SourceError):
+    """The rows to write are not there."""
 
 
 class RecordKeyError(RequestError):
@@ -118,6 +125,16 @@ class PlatformError(HudiError):
     """The surroundings failed: disk, network, Spark or Java."""
 
     exit_code = EXIT_PLATFORM
+
+
+class SetupError(PlatformError):
+    """Something that every job needs is not installed, or in a version that does not do."""
+
+    exit_code = EXIT_SETUP
+
+
+class LateSourceError(PlatformError):
+    """The rows to write are not there yet, and whoever asked said that they will be."""
 
 
 class StorageError(PlatformError):

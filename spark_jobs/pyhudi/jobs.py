@@ -20,7 +20,9 @@ from pyhudi.flags import Flag, from_args, merged_options, to_args
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
 
-Status = Literal["committed", "nothing_to_do", "already_committed", "scheduled", "unscheduled"]
+Status = Literal[
+    "committed", "nothing_to_do", "already_committed", "skipped", "scheduled", "unscheduled"
+]
 Trace = Literal["commit", "plan"]
 """What a job that has succeeded leaves on the timeline, with the idempotency key of its request."""
 COMPACTION = "compact"
@@ -34,6 +36,9 @@ COMPACTION_MODES: tuple[CompactionMode, ...] = (
     "schedule_and_execute",
     "unschedule",
 )
+
+IF_SOURCE_MISSING = ("fail", "retry", "skip")
+"""What a job does about a source that is not there; the first unless it is said."""
 
 BasePath = Annotated[str, Flag(help="folder or URI of the table")]
 HoodieConf = Annotated[
@@ -121,6 +126,13 @@ class UpsertRequest:
         str | None,
         Flag(help="query over the view named source; its rows are written instead of the source's"),
     ] = None
+    if_source_missing: Annotated[
+        str | None,
+        Flag(
+            help="what a source that is not there means: fail (the default), retry (fail, and say "
+            "that a retry can help) or skip (write nothing and end well)"
+        ),
+    ] = None
     hoodie_conf: HoodieConf = field(default_factory=dict)
     props: Props = None
     storage_options: StorageOptions = field(default_factory=dict)
@@ -133,6 +145,20 @@ class UpsertRequest:
     def operation_name(self) -> str:
         """What the result calls the operation."""
         return operations.OPERATION.read(self.options()).value
+
+    def check(self) -> None:
+        """Refuse what no source can mend.
+
+        Raises:
+            OptionError: says what.
+        """
+        if self.if_source_missing not in (None, *IF_SOURCE_MISSING):
+            allowed = ", ".join(IF_SOURCE_MISSING)
+            raise OptionError(
+                f"--if-source-missing is {self.if_source_missing!r}; allowed: {allowed}"
+            )
+        if not self.source:
+            self.options()
 
     def options(self) -> dict[str, str]:
         """All options of the request under Hudi's own keys, aliases replaced by the key they mean.
@@ -161,8 +187,7 @@ class UpsertRequest:
                 source where the operation needs one.
         """
         found = cls(**from_args(argv, cls, "Write rows into a Hudi table."))
-        if not found.source:
-            found.options()
+        found.check()
         return found
 
 

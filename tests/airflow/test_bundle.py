@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
-from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError
+from airflow_provider_pyhudi.exceptions import PyhudiSetupError
 from tests.support.source_tree import ENGINE
 
 
@@ -17,7 +17,7 @@ def test_the_script_of_a_job_is_a_file() -> None:
 
 
 def test_an_unknown_job_is_refused() -> None:
-    with pytest.raises(PyhudiEnvironmentError, match=r"nonsense\.py"):
+    with pytest.raises(PyhudiSetupError, match=r"nonsense\.py"):
         job_script("nonsense")
 
 

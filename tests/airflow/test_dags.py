@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk.exceptions import AirflowFailException
 
 DAGS = Path(__file__).resolve().parents[2] / "dags"
 
@@ -19,6 +20,16 @@ def test_every_dag_imports_clean(bag: DagBag) -> None:
 
 def test_the_flights_have_a_month_as_their_interval(bag: DagBag) -> None:
     assert type(bag.dags["flights"].timetable).__name__ == "CronDataIntervalTimetable"
+
+
+def test_the_months_of_a_backfill_take_turns_at_the_table(bag: DagBag) -> None:
+    assert bag.dags["flights"].get_task("upsert").max_active_tis_per_dag == 1
+
+
+def test_a_run_without_a_month_is_told_so(bag: DagBag) -> None:
+    land = bag.dags["flights"].get_task("land")
+    with pytest.raises(AirflowFailException, match="this run has no month"):
+        land.python_callable()
 
 
 def test_the_flights_are_landed_written_awaited_and_reported(bag: DagBag) -> None:

@@ -76,6 +76,28 @@ def test_an_instant_that_is_not_there_is_waited_for(table: str, condition: Any) 
         wait(table, mode="reschedule", poke_interval=60, **condition)
 
 
+@pytest.mark.parametrize("is_deferrable", [False, True], ids=["poke", "deferrable"])
+@pytest.mark.parametrize(
+    "instant", ["{{ none }}", "{{ {'instant': none}['instant'] }}"], ids=["none", "of a result"]
+)
+def test_an_instant_that_was_not_written_is_not_waited_for(
+    table: str, is_deferrable: bool, instant: str
+) -> None:
+    for task in (
+        sensor(table, instant=instant, deferrable=is_deferrable),
+        sensor(f"{table}/nowhere", instant=instant, deferrable=is_deferrable),
+    ):
+        context = task_context(task)
+        task.render_template_fields(context)
+        assert task.execute(context) is None
+
+
+def test_an_instant_that_was_given_as_none_at_run_time_is_not_waited_for(tmp_path: Path) -> None:
+    task = sensor(str(tmp_path / "nowhere"), instant="{{ none }}")
+    task.instant = None
+    assert task.execute(task_context(task)) is None
+
+
 def test_poke_mode_sees_the_commit_when_it_lands(table: str, monkeypatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: complete(table, f"{THIRD}.commit"))
     assert wait(table, instant=THIRD) == THIRD

@@ -17,6 +17,7 @@ from airflow_provider_pyhudi.exceptions import (
     PyhudiEnvironmentError,
     PyhudiInternalError,
     PyhudiRequestError,
+    PyhudiSetupError,
 )
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
@@ -55,7 +56,7 @@ def test_spark_default_is_taken_and_its_cluster_reached_by_the_binary_on_path(
 def test_a_missing_binary_says_what_to_install(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(PyhudiEnvironmentError, match="pip install pyspark"):
+    with pytest.raises(PyhudiSetupError, match="pip install pyspark"):
         PyhudiSparkSubmitHook()
 
 
@@ -101,6 +102,7 @@ def executable(path: Path, body: str) -> str:
         pytest.param(3, PyhudiConflictError, id="another writer won"),
         pytest.param(4, PyhudiEnvironmentError, id="the surroundings failed"),
         pytest.param(5, PyhudiInternalError, id="the engine contradicts itself"),
+        pytest.param(6, PyhudiSetupError, id="the machine lacks something"),
         pytest.param(1, PyhudiEnvironmentError, id="spark-submit itself failed"),
     ],
 )
@@ -119,8 +121,67 @@ def test_the_exit_code_of_the_job_decides_the_error(
 def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     executable(tmp_path / "spark-submit", "echo 'JAVA_HOME is not set' >&2; exit 1")
-    with pytest.raises(PyhudiEnvironmentError, match="Java 17 or 21"):
+    with pytest.raises(PyhudiSetupError, match="Java 17 or 21"):
         PyhudiSparkSubmitHook().submit("upsert.py")
+
+
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> PyhudiSparkSubmitHook:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    executable(tmp_path / "spark-submit", body)
+    return PyhudiSparkSubmitHook(application_args=["--many", "words"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("kill -9 $$", id="the JVM"),
+        pytest.param("exit 137", id="the Python driver"),
+        pytest.param("echo UnsupportedClassVersionError in a log; kill -9 $$", id="while it ran"),
+    ],
+)
+def test_a_process_that_was_killed_is_said_in_a_plain_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    with pytest.raises(PyhudiEnvironmentError) as caught:
+        failing(tmp_path, monkeypatch, body).submit("upsert.py")
+    message = str(caught.value)
+    assert message.startswith("Spark was killed (signal 9), often by the system for want of memory")
+    assert "driver_memory=" in message
+    assert "--" not in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        pytest.param("java.lang.UnsupportedClassVersionError: x", PyhudiSetupError, id="old Java"),
+        pytest.param("/nope/bin/java: No such file or directory", PyhudiSetupError, id="no Java"),
+        pytest.param("Could not reserve enough space", PyhudiEnvironmentError, id="no memory"),
+    ],
+)
+def test_what_java_says_decides_whether_a_retry_can_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="Java"):
+        failing(tmp_path, monkeypatch, f"echo '{said}'; exit 1").submit("upsert.py")
+
+
+def test_the_job_s_own_words_win_over_those_of_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "echo 'PYHUDI_FAILED SourceError: mine'; echo 'JAVA_HOME is not set'; exit 2"
+    with pytest.raises(PyhudiRequestError, match=r"^SourceError: mine$"):
+        failing(tmp_path, monkeypatch, body).submit("upsert.py")
+
+
+def test_an_end_without_a_reason_shows_the_last_line_and_not_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PyhudiEnvironmentError) as caught:
+        failing(tmp_path, monkeypatch, "echo one; echo 'the last'; exit 1").submit("upsert.py")
+    assert str(caught.value) == (
+        "spark-submit ended with exit code 1 and no reason; its last line: the last"
+    )
 
 
 def environment_of(hook: PyhudiSparkSubmitHook) -> dict[str, Any]:

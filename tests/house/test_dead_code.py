@@ -29,6 +29,7 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.hook_name": "Airflow's contract",
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": "for DAGs",
     "airflow_provider_pyhudi/provider_info.py:get_provider_info": "an entry point",
+    "airflow_provider_pyhudi/retries.py:SpreadRetries.evaluate": "Airflow's contract",
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor.execute_complete": (
         "Airflow calls it by name when the trigger has fired"
     ),

@@ -19,6 +19,7 @@ CONTRACTS = {
         "the Spark provider's arguments are ours too",
     ),
     "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator": AN_OPERATOR,
+    "airflow_provider_pyhudi/retries.py:SpreadRetries": ("RetryPolicy", "Airflow's contract"),
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": (
         "BaseSensorOperator",
         "Airflow's contract",

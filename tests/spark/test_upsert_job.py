@@ -98,6 +98,36 @@ def test_a_misspelt_option_is_refused_before_spark_starts(tmp_path: Path, landin
     assert "did you mean hoodie.parquet.max.file.size?" in done.stderr
     assert "is up after" not in done.stderr
     assert not (tmp_path / "table").exists()
+@pytest.mark.parametrize(
+    ("source", "is_spark_asked"),
+    [
+        pytest.param("nothing", False, id="seen from here"),
+        pytest.param("[^a]*", True, id="found out by Spark"),
+    ],
+)
+def test_a_missing_source_is_skipped_when_that_is_asked_for(
+    tmp_path: Path, source: str, is_spark_asked: bool
+) -> None:
+    table, landing = tmp_path / "table", tmp_path / "landing"
+    landing.mkdir()
+    (landing / "a.parquet").touch()
+    more = ["--if-source-missing", "skip"]
+    done = run([*PYTHON, *arguments(table, f"{landing}/{source}", *more)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = printed_result(done)
+    assert (result.status, result.instant, result.records["inserted"]) == ("skipped", None, 0)
+    assert f"the source {landing}/{source}" in (result.reason or "")
+    assert ("is up after" in done.stderr) is is_spark_asked
+    assert not table.exists()
+
+
+def test_a_source_that_is_late_ends_with_the_code_of_a_retry(tmp_path: Path) -> None:
+    more = ["--if-source-missing", "retry"]
+    done = run([*SUBMIT, *arguments(tmp_path / "table", str(tmp_path / "later"), *more)], tmp_path)
+    assert done.returncode == 4
+    # spark-submit sends the driver's standard error to its standard output.
+    assert f"PYHUDI_FAILED LateSourceError: the source {tmp_path}/later" in done.stdout
+    assert "is up after" not in done.stdout
 
 
 @pytest.mark.parametrize("is_verbose", [False, True], ids=["quiet", "verbose"])

@@ -13,10 +13,12 @@ from pyhudi.errors import (
     CorruptTableError,
     HudiError,
     InvariantError,
+    LateSourceError,
     OptionError,
     PlatformError,
     RecordKeyError,
     RequestError,
+    SetupError,
     SourceError,
     StorageError,
     located,
@@ -26,8 +28,8 @@ from pyhudi.storage.storage import Storage
 from tests.support.golden import golden_copy
 
 WRONG = (OptionError, RequestError, RecordKeyError, SourceError, CorruptTableError)
-RETRYABLE = {ConflictError: 3, StorageError: 4, PlatformError: 4}
-CODES = {**dict.fromkeys(WRONG, 2), **RETRYABLE, InvariantError: 5}
+RETRYABLE = {ConflictError: 3, StorageError: 4, PlatformError: 4, LateSourceError: 4}
+CODES = {**dict.fromkeys(WRONG, 2), **RETRYABLE, InvariantError: 5, SetupError: 6}
 
 
 @pytest.mark.parametrize("kind", CODES)

@@ -12,7 +12,14 @@ from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException, PythonException
 
 from pyhudi import errors
-from pyhudi.errors import HudiError, PlatformError, RequestError, SourceError
+from pyhudi.errors import (
+    HudiError,
+    MissingSourceError,
+    PlatformError,
+    RequestError,
+    SetupError,
+    SourceError,
+)
 
 _OF_A_WORKER = re.compile(r"pyhudi\.errors\.(\w+): ([^\n]+)")
 _LAST_WORDS = re.compile(r"^(\w+(?:\.\w+)*(?:Error|Exception|Invalid)): ([^\n]+)", re.MULTILINE)
@@ -30,18 +37,25 @@ _SIGNS: tuple[tuple[str, type[HudiError], str], ...] = (
     (
         "OutOfMemoryError",
         PlatformError,
-        "the JVM ran out of memory; raise --driver-memory (local mode) or --executor-memory",
+        "the JVM ran out of memory; raise --driver-memory of spark-submit (local mode) or "
+        "--executor-memory of spark-submit",
     ),
     (
         "Python worker exited unexpectedly",
         PlatformError,
         "a Python worker died, often for want of memory; use fewer cores or more memory",
     ),
-    ("PATH_NOT_FOUND", SourceError, "the source does not exist"),
-    ("Path does not exist", SourceError, "the source does not exist"),
+    ("PATH_NOT_FOUND", MissingSourceError, "the source does not exist"),
+    ("Path does not exist", MissingSourceError, "the source does not exist"),
     ("TABLE_OR_VIEW_NOT_FOUND", SourceError, "the source is no table of the Spark catalog"),
+    (
+        "PYTHON_VERSION_MISMATCH",
+        SetupError,
+        "driver and workers run different versions of Python; point spark.pyspark.python at one "
+        "like the driver's",
+    ),
     ("DATA_SOURCE_NOT_FOUND", SourceError, "Spark knows no such source format"),
-    ("UNABLE_TO_INFER_SCHEMA", SourceError, "the source holds no file of this format"),
+    ("UNABLE_TO_INFER_SCHEMA", MissingSourceError, "the source holds no file of this format"),
     ("is not a Parquet file", SourceError, "the source has files that are not Parquet"),
     ("CANNOT_READ_FILE", SourceError, "a file of the source cannot be read"),
     ("Permission denied", PlatformError, "a file may not be read or written"),
@@ -101,7 +115,7 @@ def _from_worker(text: str) -> HudiError | None:
             return found(message)
     package = _MISSING_PACKAGE.search(text)
     if package:
-        return PlatformError(
+        return SetupError(
             f"the Python of Spark's workers has no {package.group(1)}; install it there or point "
             "spark.pyspark.python at a Python that has it"
         )

@@ -23,7 +23,7 @@ from pyhudi.config.known import refuse_unknown
 from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
-from pyhudi.spark.surroundings import check_surroundings
+from pyhudi.surroundings import check_surroundings
 from pyhudi.table.result_line import result_line
 
 logger = logging.getLogger(__name__)
@@ -33,21 +33,29 @@ EXIT_STOPPED = 128 + signal.SIGTERM
 
 R = TypeVar("R", bound=Request)
 JobFunction = Callable[[SparkSession, R], JobResult]
+EarlyAnswer = Callable[[R], JobResult | None]
 
 
-def run_job(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
+def run_job(
+    argv: Sequence[str],
+    request_type: type[R],
+    function: JobFunction[R],
+    answer_early: EarlyAnswer[R] | None = None,
+) -> int:
     """Run one job and answer with the code to exit with.
 
+    ``answer_early`` is asked before Spark starts; a result of it is the job's.
+
     Guarantees: 0 after the result line is out; 2 when the request is wrong, 3 when another writer
-    won, 4 when the surroundings failed, 5 when the engine contradicts itself, each with one line
-    after ``PYHUDI_FAILED`` on standard error; 143 when stopped by SIGTERM. Stack traces only with
-    ``--verbose`` or PYHUDI_TRACEBACK=1.
+    won, 4 when the surroundings failed, 5 when the engine contradicts itself, 6 when the machine
+    lacks something that no retry brings, each with one line after ``PYHUDI_FAILED`` on standard
+    error; 143 when stopped by SIGTERM. Stack traces only with ``--verbose`` or PYHUDI_TRACEBACK=1.
     """
     verbose = "--verbose" in argv or bool(os.environ.get("PYHUDI_TRACEBACK"))
     _log_to_stderr(verbose=verbose)
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
-        return _run(argv, request_type, function)
+        return _run(argv, request_type, function, answer_early)
     except Exception as error:  # noqa: BLE001 - the process ends here, and ends with a code
         return _fail(error, verbose=verbose)
     except _Stopped:
@@ -68,11 +76,26 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
     raise _Stopped
 
 
-def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
+def _run(
+    argv: Sequence[str],
+    request_type: type[R],
+    function: JobFunction[R],
+    answer_early: EarlyAnswer[R] | None,
+) -> int:
     started = time.perf_counter()
     request = cast("R", request_type.from_args(argv))
     refuse_unknown(request.options())
     check_surroundings()
+    result = answer_early(request) if answer_early else None
+    if result is None:
+        result = _in_a_session(request, function, started)
+    else:
+        _publish(result, request.result_path)
+    _tell(result)
+    return 0
+
+
+def _in_a_session(request: R, function: JobFunction[R], started: float) -> JobResult:
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
         logger.info(
@@ -84,6 +107,10 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
         start = time.perf_counter() - started
         result = _with_start(function(session, request), start)
         _publish(result, request.result_path)
+    return result
+
+
+def _tell(result: JobResult) -> None:
     if result.records.get("failed"):
         logger.warning(
             "%d records could not be written; they are saved under %s",
@@ -91,7 +118,6 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
             result.failures.get("saved_to"),
         )
     logger.info("%s", result_line(result))
-    return 0
 
 
 def _with_start(result: JobResult, start: float) -> JobResult:

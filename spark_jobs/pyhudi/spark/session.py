@@ -13,8 +13,11 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 import pyhudi
+from pyhudi.storage.local_source import names_hadoop
 
 logger = logging.getLogger(__name__)
+
+_UNDER_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 # Each is set only where neither spark-submit nor a properties file has it.
 ALWAYS = {
@@ -76,6 +79,16 @@ def _worker_path() -> dict[str, str]:
     return {"spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, (root, given)))}
 
 
+def reads_local_paths() -> bool:
+    """Whether a path without a scheme is one of this machine, told before there is a session."""
+    if _UNDER_SPARK_SUBMIT in os.environ:
+        # The JVM runs already, and knows what spark-submit was given.
+        SparkContext._ensure_initialized()
+    given = SparkConf()
+    is_elsewhere = given.contains("spark.hadoop.fs.defaultFS") or names_hadoop(os.environ)
+    return is_local(given) and not is_elsewhere
+
+
 def is_local(given: SparkConf) -> bool:
     """Whether driver and executors are one process on this machine."""
     master = given.get("spark.master", "local[*]") or "local[*]"
@@ -100,5 +113,6 @@ def _say_memory(given: SparkConf) -> None:
     if not given.contains("spark.driver.memory"):
         logger.info(
             "Spark runs in this process with its default of 1 GB for the JVM; "
-            "raise it with --driver-memory for large sources"
+            "for large sources start it with spark-submit --driver-memory, or give the operator "
+            "driver_memory"
         )

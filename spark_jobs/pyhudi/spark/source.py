@@ -15,11 +15,15 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from pyhudi.errors import SourceError
-from pyhudi.pipeline.batch.source import SourceRows, local_files, parquet_rows
+from pyhudi.errors import MissingSourceError, SourceError
+from pyhudi.pipeline.batch.source import SourceRows, parquet_rows
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.spark.runner import SparkRows, SparkRunner
 from pyhudi.spark.scan import scanned_files
+from pyhudi.storage.local_source import local_files
+
+# What Spark says when nothing is there, by the condition it names.
+_ABSENT = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +83,8 @@ def rows_of_source(
     ``sql`` sees it as the view ``source``.
 
     Raises:
-        SourceError: nothing there, or nothing that can be read in that format.
+        MissingSourceError: nothing is there.
+        SourceError: nothing that can be read in that format.
     """
     plain = source_format == "parquet" and not source_options and not sql
     paths = local_files(source) if plain else None
@@ -108,6 +113,10 @@ def _frame(
             frame = spark.sql(sql)
     except AnalysisException as error:
         message = next((line for line in str(error).splitlines() if line.strip()), "")
+        if any(f"[{condition}]" in message for condition in _ABSENT):
+            raise MissingSourceError(
+                f"the source {source} has nothing to read as {source_format}: {message}"
+            ) from error
         raise SourceError(
             f"cannot read the source {source} as {source_format}: {message}"
         ) from error

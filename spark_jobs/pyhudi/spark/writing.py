@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi.config.option import option_texts
-from pyhudi.errors import OptionError
+from pyhudi.errors import MissingSourceError, OptionError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
 from pyhudi.spark.failures import explained
 from pyhudi.spark.runner import SparkRunner
+from pyhudi.spark.session import reads_local_paths
 from pyhudi.spark.source import rows_of_frame, rows_of_source
+from pyhudi.storage.local_source import check_source
+from pyhudi.table.result import without_source
 
 
 def write(
@@ -47,19 +50,40 @@ def write(
         return write_rows(environment, rows_of_frame(frame), os.fspath(path), asked)
 
 
+def answer_before_spark(request: UpsertRequest) -> JobResult | None:
+    """The answer to a request whose source is seen to be missing, as far as this machine sees.
+
+    None goes on: Spark finds out about sources that lie elsewhere.
+
+    Raises:
+        MissingSourceError: the source is not there, and that is not to be skipped.
+        LateSourceError: it is not there yet, and a retry is asked for.
+    """
+    if not request.source:
+        return None
+    try:
+        check_source(request.source, request.source_format, is_local=reads_local_paths())
+    except MissingSourceError as error:
+        return without_source(request, error)
+    return None
+
+
 def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
     """Carry out the request of the job ``upsert.py``."""
     options = request.options()
     with explained():
         rows = None
         if request.source:
-            rows = rows_of_source(
-                spark,
-                request.source,
-                source_format=request.source_format,
-                source_options=request.source_options,
-                sql=request.sql,
-            )
+            try:
+                rows = rows_of_source(
+                    spark,
+                    request.source,
+                    source_format=request.source_format,
+                    source_options=request.source_options,
+                    sql=request.sql,
+                )
+            except MissingSourceError as error:
+                return without_source(request, error)
         return write_rows(
             environment_on(SparkRunner(session=spark), request.storage_options),
             rows,

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyhudi.actions.commit import NO_PREVIOUS_COMMIT, WriteStat, count_records
-from pyhudi.jobs import JobResult, Status
+from pyhudi.config.options.table import TABLE_NAME
+from pyhudi.errors import LateSourceError, MissingSourceError
+from pyhudi.jobs import JobResult, Status, UpsertRequest
 
 
 def job_result(  # noqa: PLR0913 - one for each part of the answer
@@ -24,6 +26,7 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
     failures: Mapping[str, Any] | None = None,
     failed_records: int = 0,
     ignored: int | None = None,
+    reason: str | None = None,
 ) -> JobResult:
     """The answer of a job whose commit wrote these files, or that wrote none.
 
@@ -58,4 +61,25 @@ def job_result(  # noqa: PLR0913 - one for each part of the answer
         seconds=seconds or {},
         stages=stages or {},
         failures=failures or {},
+        reason=reason,
+    )
+
+
+def without_source(request: UpsertRequest, error: MissingSourceError) -> JobResult:
+    """The answer to a request whose source is not there, where that is to be skipped.
+
+    Raises:
+        MissingSourceError: the one given, where the source has to be there.
+        LateSourceError: the source is expected later.
+    """
+    if request.if_source_missing == "retry":
+        raise LateSourceError(str(error)) from error
+    if request.if_source_missing != "skip":
+        raise error
+    return job_result(
+        "skipped",
+        operation=request.operation_name,
+        table=TABLE_NAME.read(request.options()),
+        base_path=request.base_path,
+        reason=str(error),
     )

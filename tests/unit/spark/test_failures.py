@@ -10,10 +10,11 @@ from pyhudi.errors import (
     CorruptTableError,
     HudiError,
     InvariantError,
+    MissingSourceError,
     PlatformError,
     RecordKeyError,
     RequestError,
-    SourceError,
+    SetupError,
     StorageError,
 )
 from pyhudi.spark.failures import explain
@@ -29,7 +30,7 @@ pyhudi.errors.RecordKeyError: 3 rows have a null key, the first is row 7
 ERRORS = {
     "no source": (
         AnalysisException("[PATH_NOT_FOUND] Path does not exist: file:/landing/x."),
-        *(SourceError, "file:/landing/x"),
+        *(MissingSourceError, "file:/landing/x"),
     ),
     "no column": (
         AnalysisException("[UNRESOLVED_COLUMN] A column with name `x` cannot be resolved."),
@@ -46,7 +47,11 @@ ERRORS = {
     ),
     "no pyarrow": (
         PythonException("ModuleNotFoundError: No module named 'pyarrow'"),
-        *(PlatformError, "no pyarrow"),
+        *(SetupError, "no pyarrow"),
+    ),
+    "two Pythons": (
+        PythonException("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9"),
+        *(SetupError, "spark.pyspark.python"),
     ),
     "no Java": (
         PySparkRuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob as globbing
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi.basefile.encoding import repeating_texts
-from pyhudi.errors import SourceError
+from pyhudi.errors import MissingSourceError, SourceError
 from pyhudi.runner.runner import Runner, SpreadRows, TaskFunction
 from pyhudi.runner.task import TaskIdentity
 
@@ -92,36 +91,6 @@ class ParquetRows:
         )
 
 
-def local_files(source: str) -> list[str] | None:
-    """The files of a source that lies on the local file system, None when it lies elsewhere.
-
-    Raises:
-        SourceError: it lies there, and nothing is at its path.
-    """
-    found: list[str] = []
-    for part in (part.strip() for part in source.split(",")):
-        path = part.removeprefix("file://").removeprefix("file:")
-        if "://" in path or not ("/" in path or os.path.exists(path)):
-            return None
-        matches = globbing.glob(path)
-        if not matches:
-            raise SourceError(f"the source {part} does not exist; check --source")
-        for match in sorted(matches):
-            found.extend(_files_of(match))
-    return found
-
-
-def _files_of(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name[0] not in "._")
-        for name in sorted(names):
-            if name[0] not in "._":
-                yield os.path.join(folder, name)
-
-
 def parquet_rows(runner: Runner, paths: Sequence[str]) -> ParquetRows | None:
     """The files as Parquet that tasks read themselves; None when Spark must read them.
 
@@ -129,7 +98,8 @@ def parquet_rows(runner: Runner, paths: Sequence[str]) -> ParquetRows | None:
     schemas, or turn types and calendars that Arrow reads otherwise.
 
     Raises:
-        SourceError: a file cannot be read, or there is none.
+        SourceError: a file cannot be read.
+        MissingSourceError: there is none.
     """
     if any("=" in os.path.dirname(path) for path in paths):
         return None
@@ -146,7 +116,7 @@ def parquet_rows(runner: Runner, paths: Sequence[str]) -> ParquetRows | None:
         schema = arrow
         footers.append((path, footer))
     if schema is None:
-        raise SourceError("the source has no files")
+        raise MissingSourceError("the source has no files")
     if any(_is_read_otherwise(kind) for kind in schema.types):
         return None
     if any(_LEGACY_CALENDARS & (footer.metadata or {}).keys() for _, footer in footers):

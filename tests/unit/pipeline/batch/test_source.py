@@ -11,9 +11,10 @@ import pytest
 import pyhudi
 from pyhudi.errors import SourceError
 from pyhudi.jobs import JobResult
-from pyhudi.pipeline.batch.source import ParquetRows, local_files, parquet_rows
+from pyhudi.pipeline.batch.source import ParquetRows, parquet_rows
 from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
+from pyhudi.storage.local_source import local_files
 from tests.support.orders import HERE, OPERATION, OPTIONS, SCHEMA, many, report_to, rows_of
 
 NANOS = pa.list_(pa.timestamp("ns"))
@@ -32,20 +33,6 @@ def source_of(folder: Path, *tables: pa.Table, **settings: int) -> ParquetRows:
 
 def written(rows: ParquetRows, table: Path, operation: str, **more: str) -> JobResult:
     return write_rows(HERE, rows, str(table), {**OPTIONS, **more, OPERATION: operation})
-
-
-def test_files_are_found_by_folder_glob_and_list_and_hidden_ones_are_not(tmp_path: Path) -> None:
-    for name in ("b/2.parquet", "b/_SUCCESS", "b/.hidden", "b/_tmp/3.parquet", "a.parquet"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    both = [f"{tmp_path}/a.parquet", f"{tmp_path}/b/2.parquet"]
-    assert local_files(str(tmp_path)) == both
-    assert local_files(f"file://{tmp_path}/*") == both
-    assert local_files(f"{tmp_path}/b, {tmp_path}/a.parquet") == both[::-1]
-    assert local_files("s3://bucket/path") is None
-    assert local_files("catalog_table") is None
-    with pytest.raises(SourceError, match="nowhere does not exist"):
-        local_files(f"{tmp_path}/nowhere")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi.errors import PlatformError
-from pyhudi.spark.surroundings import check_java, check_pyspark
+from pyhudi.errors import SetupError
+from pyhudi.surroundings import check_java, check_pyspark
 
 
 def java_home(folder: Path, version: str) -> dict[str, str]:
@@ -23,23 +23,23 @@ def test_a_java_that_spark_runs_on_is_accepted(tmp_path: Path, version: str) -> 
 
 @pytest.mark.parametrize(("version", "found"), [("1.8.0_402", "Java 8"), ("11.0.2", "Java 11")])
 def test_an_old_java_is_named(tmp_path: Path, version: str, found: str) -> None:
-    with pytest.raises(PlatformError, match=f"{found}; Spark needs Java 17 or 21"):
+    with pytest.raises(SetupError, match=f"{found}; Spark needs Java 17 or 21"):
         check_java(java_home(tmp_path, version))
 
 
 def test_a_wrong_java_home_is_named() -> None:
-    with pytest.raises(PlatformError, match="JAVA_HOME is /nowhere"):
+    with pytest.raises(SetupError, match="JAVA_HOME is /nowhere"):
         check_java({"JAVA_HOME": "/nowhere"})
 
 
 def test_a_machine_without_java_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
-    with pytest.raises(PlatformError, match="apt-get install"):
+    with pytest.raises(SetupError, match="apt-get install"):
         check_java({})
 
 
 def test_two_versions_of_one_folder_are_refused() -> None:
-    with pytest.raises(PlatformError, match=r"pyspark 4\.3\.0 and pyspark-client 4\.2\.0"):
+    with pytest.raises(SetupError, match=r"pyspark 4\.3\.0 and pyspark-client 4\.2\.0"):
         check_pyspark("4.3.0", "4.2.0")
 
 
@@ -50,5 +50,5 @@ def test_the_spark_versions_the_engine_runs_on_are_accepted(version: str | None)
 
 @pytest.mark.parametrize("version", ["3.4.1", "5.0.0"])
 def test_other_spark_versions_are_refused(version: str) -> None:
-    with pytest.raises(PlatformError, match=r"Spark 3\.5 and newer, below 5"):
+    with pytest.raises(SetupError, match=r"Spark 3\.5 and newer, below 5"):
         check_pyspark(version, version)

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from importlib import metadata
 
-from pyhudi.errors import PlatformError
+from pyhudi.errors import SetupError
 
 OLDEST_JAVA = 17
 OLDEST_SPARK, NEXT_SPARK = (3, 5), (5, 0)
@@ -23,7 +23,7 @@ def check_surroundings(environ: Mapping[str, str] = os.environ) -> None:
     Java is only looked for when this process has to start it: under spark-submit it runs already.
 
     Raises:
-        PlatformError: says what is missing or does not fit, and what to install.
+        SetupError: says what is missing or does not fit, and what to install.
     """
     check_pyspark(installed_version("pyspark"), installed_version("pyspark-client"))
     if "PYSPARK_GATEWAY_PORT" not in environ:
@@ -42,10 +42,10 @@ def check_pyspark(pyspark: str | None, client: str | None) -> None:
     """Check the versions of the two wheels that both install the folder ``pyspark``.
 
     Raises:
-        PlatformError: the versions differ, or are outside the range the engine runs on.
+        SetupError: the versions differ, or are outside the range the engine runs on.
     """
     if pyspark and client and pyspark != client:
-        raise PlatformError(
+        raise SetupError(
             f"pyspark {pyspark} and pyspark-client {client} are both installed and write the same "
             "files, so Spark is broken. Install one version of both: "
             f"pip install --force-reinstall --no-deps pyspark=={client} pyspark-client=={client}"
@@ -54,7 +54,7 @@ def check_pyspark(pyspark: str | None, client: str | None) -> None:
         return
     release = tuple(int(part) for part in re.findall(r"\d+", pyspark)[:2])
     if not OLDEST_SPARK <= release < NEXT_SPARK:
-        raise PlatformError(
+        raise SetupError(
             f"pyspark {pyspark} is installed; pyhudi runs on Spark 3.5 and newer, below 5"
         )
 
@@ -63,22 +63,22 @@ def check_java(environ: Mapping[str, str]) -> None:
     """Check that a Java that Spark can use is found by JAVA_HOME or on PATH.
 
     Raises:
-        PlatformError: there is none, or it is too old.
+        SetupError: there is none, or it is too old.
     """
     home = environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if java is None or not os.access(java, os.X_OK):
         looked = f"JAVA_HOME is {home}" if home else "JAVA_HOME is not set and PATH has no java"
-        raise PlatformError(f"Spark needs Java 17 or 21, and {looked}; {_INSTALL_JAVA}")
+        raise SetupError(f"Spark needs Java 17 or 21, and {looked}; {_INSTALL_JAVA}")
     try:
         answer = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise PlatformError(f"cannot run {java}: {error}; {_INSTALL_JAVA}") from error
+        raise SetupError(f"cannot run {java}: {error}; {_INSTALL_JAVA}") from error
     found = _JAVA_VERSION.search(answer.stderr + answer.stdout)
     if found and int(found.group(1)) < OLDEST_JAVA:
-        raise PlatformError(
+        raise SetupError(
             f"{java} is Java {found.group(1)}; Spark needs Java 17 or 21. {_INSTALL_JAVA}"
         )
 

@@ -1,0 +1,30 @@
+"""What jobs advise, in the words of a DAG: ``source=`` where a command line has ``--source``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pyhudi.flags import flags_of
+from pyhudi.jobs import CompactionRequest, UpsertRequest
+
+_FLAG = re.compile(r"--([a-z][a-z-]*)( of spark-submit)?")
+_OWN = {"--idempotency-key": "key=", "--verbose": "verbose=True"}
+_OF_SPARK = {"--driver-memory": "driver_memory=", "--executor-memory": "executor_memory="}
+
+
+def _arguments() -> Mapping[str, str]:
+    flags = {**flags_of(UpsertRequest), **flags_of(CompactionRequest)}
+    named = {flag.name: f"{name}=" for name, flag in flags.items() if name != "result_path"}
+    return named | _OWN | _OF_SPARK
+
+
+_ARGUMENTS = _arguments()
+
+
+def in_arguments(message: str) -> str:
+    """The message with the operators' arguments where it has flags of the jobs or of spark-submit.
+
+    Not: flags that no operator has an argument for; they stay.
+    """
+    return _FLAG.sub(lambda found: _ARGUMENTS.get(f"--{found[1]}", found[0]), message)
