@@ -15,12 +15,15 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Asset
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
+from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.masking import mask_fields
 from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
+from pyhudi.flags import to_secrets
 from pyhudi.jobs import JobResult, Request
 
 if TYPE_CHECKING:
@@ -41,8 +44,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
     ``deploy_mode`` and the rest; ``application_args`` are appended to the job's own.
 
     :param base_path: Folder or URI of the table. (templated)
-    :param storage_options: Options of the table's storage. They are arguments of the job and so
-        visible in its command line; for secrets use the machine's own credentials. (templated)
+    :param storage_options: Options of the table's storage. Secrets among them, such as
+        ``secret_key``, stay out of command line and log; keep them in the connection. (templated)
     :param hoodie_conf: Further Hudi options under Hudi's own keys. (templated)
     :param props: File of Hudi options, on the machine of the driver. (templated)
     :param commit_metadata: Entries for the extra metadata of what the job leaves on the timeline,
@@ -103,6 +106,12 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.key = key
         self.pyhudi_conn_id = pyhudi_conn_id
         self.ship_engine = ship_engine
+        self._secrets: str | None = None
+
+    def render_template_fields(self, context: Context, jinja_env: Any = None) -> None:
+        """Render, and have Airflow mask what is secret before it stores the rendered fields."""
+        super().render_template_fields(context, jinja_env)
+        mask_fields(self)
 
     def request(self, context: Context) -> Request:
         """The request to submit, made from fields that are rendered by now."""
@@ -113,10 +122,11 @@ class PyhudiJobOperator(SparkSubmitOperator):
         tables = self._tables()
         return {
             "base_path": tables.table_uri(self.base_path),
-            "hoodie_conf": texts(self.hoodie_conf),
+            "hoodie_conf": texts(self.hoodie_conf, "hoodie_conf"),
             "props": self.props,
             "storage_options": tables.storage_options,
-            "commit_metadata": commit_stamp(context) | texts(self.commit_metadata),
+            "commit_metadata": commit_stamp(context)
+            | texts(self.commit_metadata, "commit_metadata"),
             "idempotency_key": self.key or idempotency_key(context),
             "verbose": self._verbose,
         }
@@ -147,7 +157,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             super().on_kill()
 
     def _tables(self) -> PyhudiHook:
-        return PyhudiHook(self.pyhudi_conn_id, storage_options=texts(self.storage_options))
+        return PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
 
     def _submit(self, context: Context, request: Request, tables: PyhudiHook) -> JobResult:
         # A job id kept from before the task was cleared would make a cluster job look done.
@@ -159,6 +169,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             submission = self._get_hook()
             result_path = None if submission.is_cluster_mode else f"{folder}/result.json"
             arguments = replace(request, result_path=result_path).to_args()
+            self._secrets = to_secrets(request)
             self.application_args = [*arguments, *(self.application_args or [])]
             if self.ship_engine and not submission.is_local:
                 self.py_files = ",".join(filter(None, (self.py_files, engine_zip(folder))))
@@ -168,6 +179,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 super().execute(context)
             finally:
                 self.application_args, self.py_files = given
+                self._secrets = None
             if result_path and os.path.exists(result_path):
                 return JobResult.from_json(Path(result_path).read_text(encoding="utf-8"))
         return self._committed(request, tables)
@@ -202,21 +214,13 @@ class PyhudiJobOperator(SparkSubmitOperator):
         given = {
             name: getattr(self, f"_{name}" if hasattr(self, f"_{name}") else name) for name in names
         }
-        return PyhudiSparkSubmitHook(**given)
+        return PyhudiSparkSubmitHook(**given, secrets=self._secrets)
 
 
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
     find = tables.find_plan if request.trace == "plan" else tables.find_commit
     return find(request.base_path, request.idempotency_key, operation=request.operation_name)
-
-
-def texts(mapping: Mapping[str, Any] | None) -> dict[str, str]:
-    """The mapping with all values as the texts Hudi's options have; booleans in lower case."""
-    return {
-        key: str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in (mapping or {}).items()
-    }
 
 
 def comma_list(value: str | Sequence[str] | None) -> str | None:

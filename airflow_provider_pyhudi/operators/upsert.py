@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list, texts
+from airflow_provider_pyhudi.connections import texts
+from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
 from pyhudi.jobs import UpsertRequest
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             ordering_field=self.ordering_field,
             partitions_to_delete=comma_list(self.partitions_to_delete),
             source_format=self.source_format or "parquet",
-            source_options=texts(self.source_options),
+            source_options=texts(self.source_options, "source_options"),
             sql=self.sql,
             **self._shared(context),
         )

@@ -11,6 +11,7 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue
 
 from airflow_provider_pyhudi.exceptions import engine_error, job_error
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
+from airflow_provider_pyhudi.masking import mask_fields
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
 from pyhudi.errors import HudiError
 
@@ -31,7 +32,8 @@ class PyhudiInstantSensor(BaseSensorOperator):
     :param after: Wait for an instant later than this one, ``20260102030405678`` or a date or a
         date and time; an empty text is no condition. (templated)
     :param actions: Actions that count; those that write rows by default. (templated)
-    :param storage_options: Options of the table's storage. (templated)
+    :param storage_options: Options of the table's storage. Secrets belong in the connection, and
+        must be there when the sensor is deferrable. (templated)
     :param pyhudi_conn_id: Connection of type ``pyhudi``. (templated)
     :param deferrable: Wait in the triggerer; Airflow's ``default_deferrable`` unless given.
     """
@@ -67,6 +69,11 @@ class PyhudiInstantSensor(BaseSensorOperator):
         self.pyhudi_conn_id = pyhudi_conn_id
         self.deferrable = deferrable
 
+    def render_template_fields(self, context: Context, jinja_env: Any = None) -> None:
+        """Render, and have Airflow mask what is secret before it stores the rendered fields."""
+        super().render_template_fields(context, jinja_env)
+        mask_fields(self)
+
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Whether an instant that fits is on the timeline, and which."""
         hook = PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
@@ -86,19 +93,21 @@ class PyhudiInstantSensor(BaseSensorOperator):
         """Wait on the worker, or look once and go on waiting in the triggerer."""
         if not self.deferrable:
             return super().execute(context)
+        # Before the first look, so that a request that cannot wait fails whether it must or not.
+        trigger = PyhudiInstantTrigger(
+            base_path=self.base_path,
+            instant=self.instant or None,
+            after=self.after or None,
+            actions=self.actions,
+            storage_options=self.storage_options or {},
+            pyhudi_conn_id=self.pyhudi_conn_id,
+            poke_interval=self.poke_interval,
+        )
         looked = self.poke(context)
         if looked:
             return looked.xcom_value
         return self.defer(
-            trigger=PyhudiInstantTrigger(
-                base_path=self.base_path,
-                instant=self.instant or None,
-                after=self.after or None,
-                actions=self.actions,
-                storage_options=self.storage_options or {},
-                pyhudi_conn_id=self.pyhudi_conn_id,
-                poke_interval=self.poke_interval,
-            ),
+            trigger=trigger,
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )

@@ -115,14 +115,14 @@ class UpsertRequest:
     source_options: Annotated[
         Mapping[str, str],
         Flag(name="--source-option", help="option of the Spark reader, may be repeated"),
-    ] = field(default_factory=dict)
+    ] = field(default_factory=dict, repr=False)
     sql: Annotated[
         str | None,
         Flag(help="query over the view named source; its rows are written instead of the source's"),
     ] = None
-    hoodie_conf: HoodieConf = field(default_factory=dict)
+    hoodie_conf: HoodieConf = field(default_factory=dict, repr=False)
     props: Props = None
-    storage_options: StorageOptions = field(default_factory=dict)
+    storage_options: StorageOptions = field(default_factory=dict, repr=False)
     commit_metadata: CommitMetadata = field(default_factory=dict)
     idempotency_key: IdempotencyKey = None
     result_path: ResultPath = None
@@ -148,7 +148,11 @@ class UpsertRequest:
         return merged
 
     def to_args(self) -> list[str]:
-        """The command line that ``from_args`` turns back into this request."""
+        """The command line that ``from_args`` turns back into this request, secrets left out.
+
+        Raises:
+            OptionError: a text has a password in a URI.
+        """
         return to_args(self)
 
     @classmethod
@@ -200,9 +204,9 @@ class CompactionRequest:
             option=compaction.MAX_DELTA_COMMITS,
         ),
     ] = None
-    hoodie_conf: HoodieConf = field(default_factory=dict)
+    hoodie_conf: HoodieConf = field(default_factory=dict, repr=False)
     props: Props = None
-    storage_options: StorageOptions = field(default_factory=dict)
+    storage_options: StorageOptions = field(default_factory=dict, repr=False)
     commit_metadata: CommitMetadata = field(default_factory=dict)
     idempotency_key: IdempotencyKey = None
     result_path: ResultPath = None
@@ -248,7 +252,11 @@ class CompactionRequest:
             raise OptionError(f"a compaction to {self.mode} gets its instant; leave --instant out")
 
     def to_args(self) -> list[str]:
-        """The command line that ``from_args`` turns back into this request."""
+        """The command line that ``from_args`` turns back into this request, secrets left out.
+
+        Raises:
+            OptionError: a text has a password in a URI.
+        """
         return to_args(self)
 
     @classmethod

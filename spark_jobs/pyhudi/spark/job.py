@@ -18,6 +18,7 @@ from typing import NoReturn, TypeVar, cast
 
 from pyspark.sql import SparkSession
 
+from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE, to_secrets, with_secrets
 from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
@@ -68,6 +69,9 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
 def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -> int:
     started = time.perf_counter()
     request = cast("R", request_type.from_args(argv))
+    # Java and all that it starts would inherit them.
+    secrets = os.environ.pop(SECRETS_VARIABLE, None)
+    _warn_of_secrets(request)
     check_surroundings()
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
@@ -77,7 +81,8 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
             session.sparkContext.master,
             time.perf_counter() - started,
         )
-        result = function(session, request)
+        secrets = secrets or session.sparkContext.getConf().get(SECRETS_PROPERTY)
+        result = function(session, with_secrets(request, secrets))
         _publish(result, request.result_path)
     if result.records.get("failed"):
         logger.warning(
@@ -93,6 +98,15 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
         time.perf_counter() - started,
     )
     return 0
+
+
+def _warn_of_secrets(request: Request) -> None:
+    if to_secrets(request) is not None:
+        logger.warning(
+            "the command line has secrets, which everyone on this machine can read; give them in "
+            'the environment variable %s, as {"storage_options": {"secret_key": "..."}}',
+            SECRETS_VARIABLE,
+        )
 
 
 def _publish(result: JobResult, result_path: str | None) -> None:
