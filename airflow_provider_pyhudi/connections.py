@@ -50,8 +50,7 @@ def tables_connection(conn_id: str) -> TablesConnection:
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
-        missing = missing_connection(conn_id, "pyhudi", "pyhudi_conn_id", TABLES_EXAMPLE)
-        raise PyhudiRequestError(missing) from error
+        raise PyhudiRequestError(missing_connection(conn_id, "pyhudi_conn_id")) from error
     if connection.conn_type and connection.conn_type != PYHUDI:
         other = " (a Spark connection goes to conn_id)" if connection.conn_type == "spark" else ""
         raise PyhudiRequestError(
@@ -106,18 +105,19 @@ def texts(mapping: Mapping[str, Any] | None, argument: str) -> dict[str, str]:
     }
 
 
-def missing_connection(conn_id: str, kind: str, argument: str, example: str) -> str:
+def missing_connection(conn_id: str, argument: str) -> str:
     """Why a connection is not found, and what to do."""
-    variable = environment_variable(conn_id)
+    variable, is_spark = environment_variable(conn_id), argument == "conn_id"
+    example = SPARK_EXAMPLE if is_spark else TABLES_EXAMPLE
     if variable in os.environ:
         return (
-            f"the variable {variable} is set and is no connection that Airflow can read; square "
+            f"{_label(conn_id, argument)} is set in {variable}, which Airflow cannot read; square "
             f"brackets, for one, cannot stand in a URI. Write it as JSON: {variable}='{example}'"
         )
-    name = "Spark" if kind == "spark" else kind
+    without = "to run on this machine" if is_spark else "and give whole paths"
     return (
-        f"there is no {name} connection {conn_id!r}, which {argument} names; create it (type "
-        f"{kind}), or set {variable}='{example}', or leave {argument} out"
+        f"there is no {'Spark' if is_spark else PYHUDI} connection {conn_id!r} ({argument}); "
+        f"create it, or set {variable}='{example}', or leave {argument} out {without}"
     )
 
 

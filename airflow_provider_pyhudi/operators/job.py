@@ -108,9 +108,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.ship_engine = ship_engine
         self._secrets: str | None = None
 
-    def render_template_fields(self, context: Context, jinja_env: Any = None) -> None:
-        """Render, and have Airflow mask what is secret before it stores the rendered fields."""
-        super().render_template_fields(context, jinja_env)
+    def _do_render_template_fields(self, parent: Any, *args: Any, **kwargs: Any) -> None:
+        # Airflow stores the fields as soon as they are rendered, of mapped tasks too.
+        super()._do_render_template_fields(parent, *args, **kwargs)
         mask_fields(self)
 
     def request(self, context: Context) -> Request:

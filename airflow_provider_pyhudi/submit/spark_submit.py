@@ -18,7 +18,6 @@ from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
 from airflow_provider_pyhudi.connections import (
-    SPARK_EXAMPLE,
     check_spark_master,
     check_spark_type,
     environment_variable,
@@ -119,7 +118,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
             check_spark_type(BaseHook.get_connection(self._conn_id), self._conn_id)
         except AirflowNotFoundException as error:
             if self._is_named or environment_variable(self._conn_id) in os.environ:
-                missing = missing_connection(self._conn_id, "spark", "conn_id", SPARK_EXAMPLE)
+                missing = missing_connection(self._conn_id, "conn_id")
                 raise PyhudiRequestError(missing) from error
             if self._deploy_mode == "cluster":
                 raise PyhudiRequestError(

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from airflow.sdk import Connection
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError
@@ -65,13 +66,17 @@ def test_a_wrong_connection_is_named_with_its_argument(monkeypatch, fields: Any,
 
 
 def test_a_connection_that_is_not_there_is_named_with_its_argument() -> None:
-    with pytest.raises(PyhudiRequestError, match="'lake', which pyhudi_conn_id names; create it"):
+    with pytest.raises(
+        PyhudiRequestError, match=r"no pyhudi connection 'lake' .pyhudi_conn_id.; create it"
+    ):
         PyhudiHook("lake")
 
 
 def test_a_variable_that_is_no_connection_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_LAKE", "{broken")
-    with pytest.raises(PyhudiRequestError, match="AIRFLOW_CONN_LAKE is set and is no connection"):
+    with pytest.raises(
+        PyhudiRequestError, match="is set in AIRFLOW_CONN_LAKE, which Airflow cannot"
+    ):
         PyhudiHook("lake")
 
 
@@ -88,6 +93,13 @@ def test_a_relative_path_needs_a_base_folder(monkeypatch: pytest.MonkeyPatch) ->
         PyhudiHook("lake").table_uri("flights")
 
 
+def test_the_test_button_says_what_is_wrong() -> None:
+    wrong = Connection(conn_id="lake", conn_type="pyhudi", host="data/lake")
+    works, message = wrong.test_connection()
+    assert not works
+    assert "not 'data/lake'" in message
+
+
 def test_an_empty_field_of_the_form_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     tables(monkeypatch, host="/lake", login="", password="", extra={"storage_options": None})
     assert PyhudiHook("lake").storage_options == {}
@@ -100,10 +112,8 @@ def upsert(**settings: Any) -> PyhudiUpsertOperator:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        pytest.param({"pyhudi_conn_id": "gone"}, "'gone', which pyhudi_conn_id", id="no tables"),
-        pytest.param(
-            {"conn_id": "gone"}, "no Spark connection 'gone', which conn_id", id="no Spark"
-        ),
+        pytest.param({"pyhudi_conn_id": "gone"}, "no pyhudi connection 'gone'", id="no tables"),
+        pytest.param({"conn_id": "gone"}, "no Spark connection 'gone' .conn_id", id="no Spark"),
         pytest.param({"storage_options": "x"}, "storage_options.* not a str", id="storage_options"),
         pytest.param({"storage_options": {"regoin": "x"}}, "did you mean region", id="option"),
         pytest.param({"hoodie_conf": "x"}, "hoodie_conf takes a mapping .* str", id="hoodie_conf"),
@@ -124,7 +134,7 @@ def test_a_task_that_is_told_wrong_fails_without_a_retry(settings: Any, why: str
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        pytest.param("spark://local[2]", "AIRFLOW_CONN_S is set and is no", id="brackets in a URI"),
+        pytest.param("spark://local[2]", "is set in AIRFLOW_CONN_S,", id="brackets in a URI"),
         pytest.param({"host": "spark://local[2]"}, "is the host local[2], no scheme", id="scheme"),
         pytest.param("spark://local:7077", "is the host local, no scheme", id="local with a port"),
         pytest.param("local://", "type local; it must be of type spark", id="local as a scheme"),
@@ -154,7 +164,7 @@ def test_a_wrong_spark_connection_is_refused_before_spark_starts(
 
 def test_a_spark_default_that_cannot_be_read_is_not_passed_over(monkeypatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", "spark://local[2]")
-    with pytest.raises(PyhudiRequestError, match="AIRFLOW_CONN_SPARK_DEFAULT is set"):
+    with pytest.raises(PyhudiRequestError, match="set in AIRFLOW_CONN_SPARK_DEFAULT"):
         PyhudiSparkSubmitHook()
 
 
@@ -166,7 +176,7 @@ def test_a_spark_connection_as_a_uri_is_taken(monkeypatch, value: str) -> None:
 
 def test_a_sensor_that_waits_fails_by_its_connection_at_once() -> None:
     task = PyhudiInstantSensor(task_id="w", base_path="/t", pyhudi_conn_id="gone")
-    with pytest.raises(AirflowFailException, match="'gone', which pyhudi_conn_id names"):
+    with pytest.raises(AirflowFailException, match=r"connection 'gone' .pyhudi_conn_id.; create"):
         task.execute(task_context(task))
 
 
@@ -182,5 +192,5 @@ def test_a_trigger_reports_its_connection_as_a_wrong_request() -> None:
     )
     event = asyncio.run(anext(trigger.run())).payload  # type: ignore[arg-type]
     task = PyhudiInstantSensor(task_id="w", base_path="/t")
-    with pytest.raises(PyhudiRequestError, match="'gone', which pyhudi_conn_id names"):
+    with pytest.raises(PyhudiRequestError, match=r"connection 'gone' .pyhudi_conn_id.; create"):
         task.execute_complete(task_context(task), event)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk import DAG
 from airflow.sdk._shared.secrets_masker import _secrets_masker, reset_secrets_masker
 from airflow.sdk.exceptions import TaskDeferred
 from airflow.sdk.execution_time.task_runner import _serialize_rendered_fields
@@ -178,6 +179,20 @@ def test_rendered_fields_show_no_secret() -> None:
     task.render_template_fields(task_context(task))
     assert task.storage_options == {"account_key": SECRET}
     assert SECRET not in json.dumps(_serialize_rendered_fields(task), default=str)
+
+
+@pytest.mark.usefixtures("masker")
+def test_rendered_fields_of_a_mapped_task_show_no_secret() -> None:
+    with DAG("flights", schedule=None):
+        mapped = PyhudiUpsertOperator.partial(task_id="t", base_path="/t", source="/s").expand(
+            source_options=[{"fs.azure.sas.c": SECRET}]
+        )
+    context = task_context(mapped)
+    context |= {"dag": mapped.dag}
+    context["ti"].map_index, context["dag_run"].conf = 0, {}
+    mapped.render_template_fields(context)
+    assert context["task"].source_options == {"fs.azure.sas.c": SECRET}
+    assert SECRET not in json.dumps(_serialize_rendered_fields(context["task"]), default=str)
 
 
 @pytest.mark.usefixtures("masker")

@@ -80,7 +80,5 @@ def _refuse_unknown(names: Iterable[str], known: Iterable[str], where: str, whos
         if name in allowed:
             continue
         near = difflib.get_close_matches(name, allowed, n=1)
-        meant = f"; did you mean {near[0]}?" if near else "."
-        raise OptionError(
-            f"{where}: {name} is no option of {whose}{meant} There are {', '.join(allowed)}"
-        )
+        instead = f"did you mean {near[0]}?" if near else f"there are {', '.join(allowed)}"
+        raise OptionError(f"{where}: {name} is no option of {whose}; {instead}")
