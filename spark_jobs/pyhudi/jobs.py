@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pyhudi.config.options import compaction, operations, table
 from pyhudi.errors import OptionError, PlatformError
-from pyhudi.flags import Flag, from_args, merged_options, to_args
+from pyhudi.flags import SECRETS_VARIABLE, Flag, from_args, merged_options, to_args
 
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
@@ -41,7 +41,11 @@ HoodieConf = Annotated[
 Props = Annotated[str | None, Flag(help="local file of Hudi options, Java properties")]
 StorageOptions = Annotated[
     Mapping[str, str],
-    Flag(name="--storage-option", help="option of the table's storage, may be repeated"),
+    Flag(
+        name="--storage-option",
+        help="option of the table's storage, may be repeated; secrets go to the environment "
+        f"variable {SECRETS_VARIABLE}",
+    ),
 ]
 CommitMetadata = Annotated[
     Mapping[str, str], Flag(help="entry for the commit's extra metadata, may be repeated")
