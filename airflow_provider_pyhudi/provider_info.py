@@ -6,10 +6,44 @@ import pkgutil
 from importlib.util import find_spec
 from typing import Any
 
+from pyhudi.config.access.storage_options import OPTIONS_BY_SCHEME
+
 INTEGRATION = "Apache Hudi"
 PACKAGE = "airflow_provider_pyhudi"
 _BASE = "job"
 """What all operators share, and no DAG asks for."""
+
+
+def _takes(storage: str, scheme: str) -> str:
+    return f"{storage}: {', '.join(OPTIONS_BY_SCHEME[scheme])}."
+
+
+# The form has a field for each key that Extra takes; of Extra itself it shows no placeholder.
+_CONNECTION = {
+    "connection-type": "pyhudi",
+    "hook-class-name": f"{PACKAGE}.hooks.table.PyhudiHook",
+    "hook-name": "PyHudi",
+    "ui-field-behaviour": {
+        "hidden-fields": ["schema", "login", "password", "port"],
+        "relabeling": {"host": "Base folder"},
+        "placeholders": {
+            "host": "/data/lake, which can be written; s3://bucket/lake and the like to read",
+        },
+    },
+    "conn-fields": {
+        "storage_options": {
+            "label": "Storage options",
+            "description": (
+                "What the storage of the base folder needs, as JSON; a local folder needs nothing. "
+                f"{_takes('S3', 's3')} {_takes('Google Cloud Storage', 'gs')} "
+                f"{_takes('Azure', 'abfs')} {_takes('HDFS', 'hdfs')} Keys and secrets reach the "
+                "job without standing in command lines or logs. In Extra: "
+                '{"storage_options": {"region": "eu-west-1"}}'
+            ),
+            "schema": {"type": ["object", "null"]},
+        }
+    },
+}
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -29,21 +63,7 @@ def get_provider_info() -> dict[str, Any]:
             kind: [{"integration-name": INTEGRATION, "python-modules": _modules(kind)}]
             for kind in ("operators", "sensors", "triggers", "hooks")
         },
-        "connection-types": [
-            {
-                "connection-type": "pyhudi",
-                "hook-class-name": f"{PACKAGE}.hooks.table.PyhudiHook",
-                "hook-name": "PyHudi",
-                "ui-field-behaviour": {
-                    "hidden-fields": ["schema", "login", "password", "port"],
-                    "relabeling": {"host": "Base folder"},
-                    "placeholders": {
-                        "host": "/data/lake or s3://bucket/lake",
-                        "extra": '{"storage_options": {"region": "eu-west-1"}}',
-                    },
-                },
-            }
-        ],
+        "connection-types": [_CONNECTION],
     }
 
 

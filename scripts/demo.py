@@ -41,7 +41,9 @@ def environment() -> dict[str, str]:
         "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        # Every visitor is an administrator, so nobody else on the network may be one.
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+        "AIRFLOW__API__HOST": "127.0.0.1",
         "AIRFLOW__LOGGING__LOGGING_LEVEL": "INFO",
         "FLIGHTS_LAKE": str(DEMO / "lake"),
         "HOME": str(DEMO / "home"),
@@ -231,7 +233,7 @@ def main() -> None:
         f'     .venv/bin/python -c "import pyhudi; '
         f"print(pyhudi.read_table('{table}', as_of='{instants[2]}').num_rows)\""
     )
-    say("  2. The runs in Airflow's pages, at http://localhost:8080:")
+    say("  2. The runs in Airflow's pages, at http://127.0.0.1:8080, for this machine alone:")
     say("     . .demo/env && .venv/bin/airflow standalone")
     say("  3. A DAG of your own: copy dags/flights.py and change source, keys and path.")
 

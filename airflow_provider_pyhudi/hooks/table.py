@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
+from airflow_provider_pyhudi.connections import (
+    TablesConnection,
+    storage_options_of,
+    tables_connection,
+)
+from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.hooks.look import Look, look_at, waiting_words
+from pyhudi.config.access.secret import passwords_in, redacted
 from pyhudi.config.instant_text import parse_exact_instant, parse_instant
 from pyhudi.errors import HudiError, OptionError, TableNotFoundError
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult
@@ -27,8 +34,12 @@ class PyhudiHook(BaseHook):
     Without a connection the paths stand for themselves. With one, a relative path lies below the
     connection's host, and the connection's ``storage_options`` reach the storage.
 
+    A connection that is missing or wrong, and an option that no storage has, raise a
+    ``PyhudiRequestError``, which Airflow does not retry.
+
     :param pyhudi_conn_id: The connection; None does without.
-    :param storage_options: Options of the storage; they win over the connection's.
+    :param storage_options: Options of the storage; they win over the connection's. Secrets belong
+        in the connection.
     """
 
     conn_name_attr = "pyhudi_conn_id"
@@ -45,13 +56,9 @@ class PyhudiHook(BaseHook):
     ) -> None:
         super().__init__(**kwargs)
         self.pyhudi_conn_id = pyhudi_conn_id
-        self._given_options = dict(storage_options or {})
-        self._base, self._connection_options = "", dict[str, str]()
-        if pyhudi_conn_id:
-            connection = self.get_connection(pyhudi_conn_id)
-            self._base = (connection.host or "").rstrip("/")
-            options = connection.extra_dejson.get("storage_options") or {}
-            self._connection_options = {str(key): str(value) for key, value in options.items()}
+        found = tables_connection(pyhudi_conn_id) if pyhudi_conn_id else TablesConnection()
+        self._base, self._connection_options = found.base, dict(found.storage_options)
+        self._given_options = storage_options_of(storage_options, "storage_options")
 
     @property
     def storage_options(self) -> dict[str, str]:
@@ -59,9 +66,26 @@ class PyhudiHook(BaseHook):
         return self._connection_options | self._given_options
 
     def table_uri(self, base_path: str) -> str:
-        """The path or URI of a table."""
-        is_absolute = base_path.startswith("/") or "://" in base_path
-        return base_path if is_absolute or not self._base else f"{self._base}/{base_path}"
+        """The path or URI of a table.
+
+        Raises:
+            PyhudiRequestError: it has a password in it, or is relative to a connection that has
+                no host.
+        """
+        if passwords_in(base_path):
+            raise PyhudiRequestError(
+                f"base_path has a password in it ({redacted(base_path)}), which logs and pages "
+                "would show; give it in the Extra of a connection of type pyhudi"
+            )
+        if base_path.startswith(("/", "file:/")) or "://" in base_path or not self.pyhudi_conn_id:
+            return base_path
+        if not self._base:
+            raise PyhudiRequestError(
+                f"base_path is {base_path!r}, which is relative, and the connection "
+                f"{self.pyhudi_conn_id!r} (pyhudi_conn_id) has no host; set its host to the folder "
+                "the tables lie in"
+            )
+        return f"{self._base.rstrip('/')}/{base_path}"
 
     def get_conn(self) -> PyhudiHook:
         """The hook itself: a table is opened by path."""

@@ -16,17 +16,19 @@ from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
+from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.intervals import check_templates, hint_at_empty_interval
+from airflow_provider_pyhudi.masking import mask_fields
 from airflow_provider_pyhudi.retries import SpreadRetries
 from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.config.known import refuse_unknown
-from pyhudi.config.option import option_texts
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
+from pyhudi.flags import to_secrets
 from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult, Request
 from pyhudi.table.result_line import result_line
 
@@ -56,8 +58,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
     ``deploy_mode`` and the rest; ``application_args`` are appended to the job's own.
 
     :param base_path: Folder or URI of the table. (templated)
-    :param storage_options: Options of the table's storage. They are arguments of the job and so
-        visible in its command line; for secrets use the machine's own credentials. (templated)
+    :param storage_options: Options of the table's storage. Secrets among them, such as
+        ``secret_key``, stay out of command line and log; keep them in the connection. (templated)
     :param hoodie_conf: Further Hudi options under Hudi's own keys. (templated)
     :param props: File of Hudi options, on the machine of the driver. (templated)
     :param commit_metadata: Entries for the extra metadata of what the job leaves on the timeline,
@@ -121,6 +123,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.key = key
         self.pyhudi_conn_id = pyhudi_conn_id
         self.ship_engine = ship_engine
+        self._secrets: str | None = None
 
     def request(self, context: Context) -> Request:
         """The request to submit, made from fields that are rendered by now."""
@@ -168,6 +171,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
         # Mapped tasks are rendered by this method too, and by no public one.
         check_templates(parent, template_fields, context, jinja_env)
         super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
+        # Airflow stores the fields as soon as they are rendered.
+        mask_fields(self)
 
     def _run(self, context: Context) -> JobResult:
         request = self.request(context)
@@ -198,9 +203,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         return None
 
     def _tables(self) -> PyhudiHook:
-        return PyhudiHook(
-            self.pyhudi_conn_id, storage_options=texts(self.storage_options, "storage_options")
-        )
+        return PyhudiHook(self.pyhudi_conn_id, storage_options=self.storage_options)
 
     def _submit(self, context: Context, request: Request, tables: PyhudiHook) -> JobResult:
         # A job id kept from before the task was cleared would make a cluster job look done.
@@ -215,6 +218,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 return early
             result_path = None if submission.is_cluster_mode else f"{folder}/result.json"
             arguments = replace(request, result_path=result_path).to_args()
+            self._secrets = to_secrets(request)
             self.application_args = [*arguments, *(self.application_args or [])]
             if self.ship_engine and not submission.is_local:
                 self.py_files = ",".join(filter(None, (self.py_files, engine_zip(folder))))
@@ -230,6 +234,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 return landed
             finally:
                 self.application_args, self.py_files = given
+                self._secrets = None
             return _published(result_path) or self._committed(request, tables)
 
     def _landed(
@@ -272,18 +277,13 @@ class PyhudiJobOperator(SparkSubmitOperator):
         given = {
             name: getattr(self, f"_{name}" if hasattr(self, f"_{name}") else name) for name in names
         }
-        return PyhudiSparkSubmitHook(**given)
+        return PyhudiSparkSubmitHook(**given, secrets=self._secrets)
 
 
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
     find = tables.find_plan if request.trace == "plan" else tables.find_commit
     return find(request.base_path, request.idempotency_key, operation=request.operation_name)
-
-
-def texts(mapping: Mapping[str, Any] | None, name: str = "options") -> dict[str, str]:
-    """The mapping with all values as the texts Hudi's options have, None left out."""
-    return option_texts(mapping, name=name)
 
 
 def _made(request: Request, tables: PyhudiHook) -> JobResult | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list, texts
+from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.errors import MissingSourceError
 from pyhudi.jobs import JobResult, UpsertRequest

@@ -13,6 +13,7 @@ from airflow_provider_pyhudi.exceptions import engine_error, job_error
 from airflow_provider_pyhudi.hooks.look import deadline_words
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
 from airflow_provider_pyhudi.intervals import check_templates
+from airflow_provider_pyhudi.masking import mask_fields
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
 from pyhudi.config.instant_text import instant_text
 from pyhudi.errors import HudiError
@@ -36,7 +37,8 @@ class PyhudiInstantSensor(BaseSensorOperator):
         has them, such as ``{{ dag_run.run_after }}``, ``{{ ds }}`` or a ``datetime``. One without a
         zone is in that of the table's timeline; an empty text is no condition. (templated)
     :param actions: Actions that count; those that write rows by default. (templated)
-    :param storage_options: Options of the table's storage. (templated)
+    :param storage_options: Options of the table's storage. Secrets belong in the connection, and
+        must be there when the sensor is deferrable. (templated)
     :param pyhudi_conn_id: Connection of type ``pyhudi``. (templated)
     :param deferrable: Wait in the triggerer; Airflow's ``default_deferrable`` unless given.
     """
@@ -81,6 +83,8 @@ class PyhudiInstantSensor(BaseSensorOperator):
         # Mapped tasks are rendered by this method too, and by no public one.
         check_templates(parent, template_fields, context, jinja_env)
         super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
+        # Airflow stores the fields as soon as they are rendered.
+        mask_fields(self)
 
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Whether an instant that fits is on the timeline, and which."""
@@ -113,22 +117,27 @@ class PyhudiInstantSensor(BaseSensorOperator):
         self._until = deadline.isoformat(sep=" ", timespec="seconds")
         if not self.deferrable:
             return super().execute(context)
+        # Before the first look, so that a request that cannot wait fails whether it must or not.
+        trigger = self._trigger()
         looked = self.poke(context)
         if looked:
             return looked.xcom_value
         return self.defer(
-            trigger=PyhudiInstantTrigger(
-                base_path=self.base_path,
-                instant=instant_text(self.instant) if self.instant else None,
-                after=instant_text(self.after) if self.after else None,
-                actions=self.actions,
-                storage_options=self.storage_options or {},
-                pyhudi_conn_id=self.pyhudi_conn_id,
-                poke_interval=self.poke_interval,
-                until=self._until,
-            ),
+            trigger=trigger,
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
+        )
+
+    def _trigger(self) -> PyhudiInstantTrigger:
+        return PyhudiInstantTrigger(
+            base_path=self.base_path,
+            instant=None if self.instant in (None, "", "None") else instant_text(self.instant),
+            after=instant_text(self.after) if self.after else None,
+            actions=self.actions,
+            storage_options=self.storage_options or {},
+            pyhudi_conn_id=self.pyhudi_conn_id,
+            poke_interval=self.poke_interval,
+            until=self._until,
         )
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> str:  # noqa: ARG002

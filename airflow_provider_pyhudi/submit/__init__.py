@@ -1,5 +1,5 @@
 """How a job reaches Spark.
 
 The main noun is PyhudiSparkSubmitHook: the Spark provider's hook with a local mode that needs no
-connection. It knows nothing of tables.
+connection. What is secret it keeps out of the command line. It knows nothing of tables.
 """

@@ -6,17 +6,27 @@ import contextlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
 import psutil
+from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
+from airflow_provider_pyhudi.connections import (
+    check_spark_master,
+    check_spark_type,
+    environment_variable,
+    missing_connection,
+)
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError, PyhudiSetupError, job_error
 from airflow_provider_pyhudi.submit.endings import LastWords, last_words, unexplained
+from airflow_provider_pyhudi.submit.private import PrivateSettings, properties_text, spark_defaults
+from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE
 from pyhudi.storage.local_source import names_hadoop
 from pyhudi.surroundings import check_surroundings
 
@@ -32,14 +42,23 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
     the running Python, where ``pip install pyspark`` puts it. A failed submission raises the error
     that the job's exit code stands for, with the job's own message.
 
+    No secret is in the command line. Those of the job travel in an environment variable, or as a
+    property that Spark redacts where the driver runs elsewhere; Spark properties that are secret,
+    and these, are in a properties file that only this user can read and that is gone afterwards.
+
     :param conn_id: The Spark connection; None takes ``spark_default`` and does without it when
         there is none.
+    :param secrets: What the job must know and nobody may see, as ``pyhudi.flags`` has it.
     """
 
     _env: dict[str, Any] | None
 
-    def __init__(self, *args: Any, conn_id: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, conn_id: str | None = None, secrets: str | None = None, **kwargs: Any
+    ) -> None:
         self._is_named = conn_id is not None
+        self._secrets = secrets
+        self._private = contextlib.ExitStack()
         self._is_fallback = False
         self._last_words: LastWords | None = None
         super().__init__(*args, conn_id=conn_id or self.default_conn_name, **kwargs)
@@ -89,9 +108,13 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
             self.log.info("There is no connection %s: Spark runs on this machine", self._conn_id)
         try:
             driver: str | None = super().submit(application, **kwargs)
+        except PyhudiRequestError:
+            raise
         except AirflowException as error:
             code = self._submit_sp.returncode if self._submit_sp else None
             raise self._failure(code, str(error)) from error
+        finally:
+            self._private.close()
         return driver
 
     def _failure(self, code: int | None, otherwise: str) -> AirflowException:
@@ -120,19 +143,29 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
 
     def _resolve_connection(self) -> dict[str, Any]:
         try:
-            BaseHook.get_connection(self._conn_id)
+            check_spark_type(BaseHook.get_connection(self._conn_id), self._conn_id)
         except AirflowNotFoundException as error:
-            if self._is_named:
-                raise PyhudiRequestError(
-                    f"there is no Spark connection {self._conn_id!r}; create it, or leave conn_id "
-                    "out to run on this machine"
-                ) from error
+            if self._is_named or environment_variable(self._conn_id) in os.environ:
+                missing = missing_connection(self._conn_id, "conn_id")
+                raise PyhudiRequestError(missing) from error
             if self._deploy_mode == "cluster":
                 raise PyhudiRequestError(
                     "deploy_mode='cluster' needs a cluster; set conn_id to a Spark connection"
                 ) from error
             self._is_fallback = True
-        resolved: dict[str, Any] = super()._resolve_connection()
+        try:
+            resolved: dict[str, Any] = super()._resolve_connection()
+        except ValueError as error:
+            raise PyhudiRequestError(
+                f"the connection {self._conn_id!r} (conn_id) cannot be used: {error}"
+            ) from error
+        check_spark_master(resolved["master"], resolved["deploy_mode"], self._conn_id)
+        # The parent imports it where it is installed, and would otherwise meet a missing name.
+        if "k8s" in resolved["master"] and not hasattr(spark_submit, "kube_client"):
+            raise PyhudiRequestError(
+                f"the connection {self._conn_id!r} (conn_id) is for Spark on Kubernetes, which "
+                "needs apache-airflow-providers-cncf-kubernetes; pip install it beside Airflow"
+            )
         return resolved
 
     def get_connection(self, conn_id: str) -> Connection:
@@ -149,7 +182,26 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
     def _build_spark_submit_command(self, application: str) -> list[str]:
         command: list[str] = super()._build_spark_submit_command(application)
         self._env = self._environment() | (self._env or {})
+        if self._secrets and not self.is_cluster_mode:
+            self._env[SECRETS_VARIABLE] = self._secrets
         return command
+
+    def _build_spark_common_args(self) -> list[str]:
+        args: list[str] = super()._build_spark_common_args()
+        found = PrivateSettings.among(args)
+        private = dict(found.properties)
+        if self._secrets and self.is_cluster_mode:
+            private[SECRETS_PROPERTY] = self._secrets
+        if not private:
+            return args
+        folder = self._private.enter_context(tempfile.TemporaryDirectory(prefix="pyhudi-"))
+        path = os.path.join(folder, "spark.properties")
+        environ = os.environ | self._environment() | (self._env_vars or {})
+        given = self._properties_file or spark_defaults(self._connection["spark_binary"], environ)
+        text = properties_text(given, private)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+        return [*found.public, "--properties-file", path]
 
     def _environment(self) -> dict[str, str]:
         """Variables that make this Python's Spark run on this Python.

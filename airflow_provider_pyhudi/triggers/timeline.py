@@ -8,9 +8,12 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_pyhudi.connections import storage_options_of
+from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.hooks.look import Look, deadline_words
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from pyhudi.errors import HudiError
+from pyhudi.config.access.secret import secrets_of
+from pyhudi.errors import EXIT_REQUEST, HudiError
 
 
 class PyhudiInstantTrigger(BaseTrigger):
@@ -23,7 +26,8 @@ class PyhudiInstantTrigger(BaseTrigger):
     :param instant: Wait for this instant and no other.
     :param after: Wait for an instant later than this one.
     :param actions: Actions that count.
-    :param storage_options: Options of the storage; no secrets, they are kept with the trigger.
+    :param storage_options: Options of the storage. A secret among them is refused: arguments of a
+        trigger are kept in Airflow's database.
     :param pyhudi_conn_id: Connection that has the secrets.
     :param poke_interval: Seconds between two looks.
     :param until: When the sensor gives up, for the log.
@@ -46,7 +50,7 @@ class PyhudiInstantTrigger(BaseTrigger):
         self.instant = instant
         self.after = after
         self.actions = list(actions)
-        self.storage_options = dict(storage_options)
+        self.storage_options = _without_secrets(storage_options)
         self.pyhudi_conn_id = pyhudi_conn_id
         self.poke_interval = poke_interval
         self.until = until
@@ -74,10 +78,9 @@ class PyhudiInstantTrigger(BaseTrigger):
             try:
                 # Listing a folder blocks, and the triggerer runs many triggers in one loop.
                 look = await asyncio.to_thread(self._look)
-            except HudiError as error:
-                yield TriggerEvent(
-                    {"status": "failed", "message": str(error), "exit_code": error.exit_code}
-                )
+            except (HudiError, PyhudiRequestError) as error:
+                code = error.exit_code if isinstance(error, HudiError) else EXIT_REQUEST
+                yield TriggerEvent({"status": "failed", "message": str(error), "exit_code": code})
                 return
             if look.found is not None:
                 yield TriggerEvent({"status": "found", "instant": look.found})
@@ -92,3 +95,14 @@ class PyhudiInstantTrigger(BaseTrigger):
         return hook.look(
             self.base_path, instant=self.instant, after=self.after, actions=self.actions
         )
+
+
+def _without_secrets(given: Mapping[str, str]) -> dict[str, str]:
+    options = storage_options_of(given, "storage_options")
+    if secrets := secrets_of(options):
+        raise PyhudiRequestError(
+            f"storage_options has {', '.join(secrets)}, and the arguments of a deferred sensor are "
+            "kept in Airflow's database; put storage_options into the Extra of a connection of "
+            "type pyhudi and name it in pyhudi_conn_id, or set deferrable=False"
+        )
+    return options

@@ -3,19 +3,36 @@
 A request is a dataclass each of whose fields says in its type what its flag is:
 ``Annotated[str, Flag(help="...")]``. A field of pairs is a flag that may be repeated as
 ``key=value``, one that is False by default a flag without a value, any other one with a text.
+
+A command line is there for everyone on the machine to read, so pairs that are secret are left out
+of it and travel beside it: as JSON in the environment variable ``PYHUDI_SECRETS``, or where the
+driver runs elsewhere in the Spark property ``spark.pyhudi.secrets``, which Spark redacts.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any, NoReturn, TypeVar, cast, get_args, get_type_hints
 
 from pyhudi.config import properties
+from pyhudi.config.access.secret import (
+    is_secret,
+    is_secret_name,
+    passwords_in,
+    redacted,
+    secrets_of,
+)
 from pyhudi.config.option import Option, canonical_key
 from pyhudi.errors import OptionError
+
+R = TypeVar("R")
+SECRETS_VARIABLE = "PYHUDI_SECRETS"
+SECRETS_PROPERTY = "spark.pyhudi.secrets"
+"""Where the secret pairs of a request are: ``{"storage_options": {"secret_key": ...}}``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +87,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def to_args(request: object) -> list[str]:
-    """The command line of a request."""
+    """The command line of a request, without the pairs that ``to_secrets`` has.
+
+    Raises:
+        OptionError: a text has a password in a URI, which cannot travel beside it.
+    """
     args: list[str] = []
     for name, flag in flags_of(type(request)).items():
         value = getattr(request, name)
@@ -78,10 +99,58 @@ def to_args(request: object) -> list[str]:
             args += [flag.name] if value else []
         elif isinstance(value, Mapping):
             for key, text in value.items():
-                args += _flag_and_value(flag.name, f"{key}={text}")
+                if not is_secret(key, text):
+                    args += _flag_and_value(flag.name, f"{key}={text}")
         elif value is not None:
+            if passwords_in(value):
+                raise OptionError(
+                    f"{name} has a password in it ({redacted(value)}), which logs and command "
+                    "lines would show; give the table's in storage_options, best in the Extra of a "
+                    "connection of type pyhudi, and the source's in source_options"
+                )
             args += _flag_and_value(flag.name, value)
     return args
+
+
+def to_secrets(request: object) -> str | None:
+    """The pairs of a request that are secret, as JSON; None when there are none."""
+    flags = flags_of(type(request))
+    pairs = {name: getattr(request, name) for name in flags}
+    found = {name: secrets_of(given) for name, given in pairs.items() if isinstance(given, Mapping)}
+    hidden = {name: given for name, given in found.items() if given}
+    return json.dumps(hidden) if hidden else None
+
+
+def with_secrets(request: R, text: str | None) -> R:
+    """The request with the pairs that travelled beside its command line.
+
+    Raises:
+        OptionError: the text is not what ``to_secrets`` makes.
+    """
+    hidden = _parse_secrets(text) if text else {}
+    known = {name for name in _fields(request) if isinstance(getattr(request, name), Mapping)}
+    if not hidden.keys() <= known:
+        raise OptionError(
+            f"{SECRETS_VARIABLE} has {', '.join(sorted(hidden.keys() - known))}; this job takes "
+            f"{', '.join(sorted(known))}"
+        )
+    merged = {name: {**getattr(request, name), **pairs} for name, pairs in hidden.items()}
+    made: R = replace(cast("Any", request), **merged)
+    return made
+
+
+def _parse_secrets(text: str) -> dict[str, dict[str, str]]:
+    try:
+        found = json.loads(text)
+        return {
+            str(name): {str(key): str(value) for key, value in pairs.items()}
+            for name, pairs in found.items()
+        }
+    except (AttributeError, ValueError):
+        # The cause would quote the text.
+        raise OptionError(
+            f'{SECRETS_VARIABLE} must be JSON like {{"storage_options": {{"secret_key": "..."}}}}'
+        ) from None
 
 
 def _flag_and_value(name: str, value: str) -> list[str]:
@@ -130,7 +199,8 @@ def _pairs(flag: str, texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise OptionError(f"{flag} takes key=value, not {text!r}")
+            shown = "..." if is_secret_name(text) else repr(redacted(text))
+            raise OptionError(f"{flag} takes key=value, not {shown}")
         _put(pairs, key.strip(), value, flag)
     return pairs
 
@@ -144,9 +214,10 @@ def _canonical(level: Mapping[str, str], where: str) -> dict[str, str]:
 
 def _put(pairs: dict[str, str], key: str, value: str, where: str) -> None:
     if pairs.setdefault(key, value) != value:
-        raise OptionError(
-            f"{where} gives {key} two values, {pairs[key]!r} and {value!r}; keep one of them"
-        )
+        shown = f", {pairs[key]!r} and {value!r}"
+        if is_secret(key, value) or is_secret(key, pairs[key]):
+            shown = ""
+        raise OptionError(f"{where} gives {key} two values{shown}; keep one of them")
 
 
 def _read_properties(path: str) -> dict[str, str]:

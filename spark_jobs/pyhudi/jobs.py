@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pyhudi.config.instant_text import parse_exact_instant
 from pyhudi.config.options import compaction, operations, table
 from pyhudi.errors import OptionError, PlatformError
-from pyhudi.flags import Flag, from_args, merged_options, to_args
+from pyhudi.flags import SECRETS_VARIABLE, Flag, from_args, merged_options, to_args
 
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
@@ -47,7 +47,11 @@ HoodieConf = Annotated[
 Props = Annotated[str | None, Flag(help="local file of Hudi options, Java properties")]
 StorageOptions = Annotated[
     Mapping[str, str],
-    Flag(name="--storage-option", help="option of the table's storage, may be repeated"),
+    Flag(
+        name="--storage-option",
+        help="option of the table's storage, may be repeated; secrets go to the environment "
+        f"variable {SECRETS_VARIABLE}",
+    ),
 ]
 CommitMetadata = Annotated[
     Mapping[str, str], Flag(help="entry for the commit's extra metadata, may be repeated")
@@ -121,7 +125,7 @@ class UpsertRequest:
     source_options: Annotated[
         Mapping[str, str],
         Flag(name="--source-option", help="option of the Spark reader, may be repeated"),
-    ] = field(default_factory=dict)
+    ] = field(default_factory=dict, repr=False)
     sql: Annotated[
         str | None,
         Flag(help="query over the view named source; its rows are written instead of the source's"),
@@ -133,9 +137,9 @@ class UpsertRequest:
             "that a retry can help) or skip (write nothing and end well)"
         ),
     ] = None
-    hoodie_conf: HoodieConf = field(default_factory=dict)
+    hoodie_conf: HoodieConf = field(default_factory=dict, repr=False)
     props: Props = None
-    storage_options: StorageOptions = field(default_factory=dict)
+    storage_options: StorageOptions = field(default_factory=dict, repr=False)
     commit_metadata: CommitMetadata = field(default_factory=dict)
     idempotency_key: IdempotencyKey = None
     result_path: ResultPath = None
@@ -175,7 +179,11 @@ class UpsertRequest:
         return merged
 
     def to_args(self) -> list[str]:
-        """The command line that ``from_args`` turns back into this request."""
+        """The command line that ``from_args`` turns back into this request, secrets left out.
+
+        Raises:
+            OptionError: a text has a password in a URI.
+        """
         return to_args(self)
 
     @classmethod
@@ -230,9 +238,9 @@ class CompactionRequest:
             option=compaction.MAX_DELTA_COMMITS,
         ),
     ] = None
-    hoodie_conf: HoodieConf = field(default_factory=dict)
+    hoodie_conf: HoodieConf = field(default_factory=dict, repr=False)
     props: Props = None
-    storage_options: StorageOptions = field(default_factory=dict)
+    storage_options: StorageOptions = field(default_factory=dict, repr=False)
     commit_metadata: CommitMetadata = field(default_factory=dict)
     idempotency_key: IdempotencyKey = None
     result_path: ResultPath = None
@@ -284,7 +292,11 @@ class CompactionRequest:
             parse_exact_instant(self.instant)
 
     def to_args(self) -> list[str]:
-        """The command line that ``from_args`` turns back into this request."""
+        """The command line that ``from_args`` turns back into this request, secrets left out.
+
+        Raises:
+            OptionError: a text has a password in a URI.
+        """
         return to_args(self)
 
     @classmethod

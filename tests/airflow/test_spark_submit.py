@@ -84,6 +84,7 @@ def test_every_parameter_of_the_parent_hook_is_passed(monkeypatch: pytest.Monkey
     task = PyhudiUpsertOperator(task_id="t", base_path="/t", source="/s", **settings)
     task._get_hook()
     parent.SparkSubmitOperator._get_hook(task)
+    assert passed["ours"].pop("secrets") is None
     assert passed["ours"] == passed["parent"]
     names = set(inspect.signature(SparkSubmitHook.__init__).parameters) - {"self"}
     assert set(passed["ours"]) == names
@@ -205,7 +206,7 @@ def test_on_this_machine_driver_and_workers_take_airflow_s_python() -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_a_cluster_s_workers_keep_their_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "yarn"}')
     assert "PYSPARK_PYTHON" not in environment_of(PyhudiSparkSubmitHook())
     cluster = PyhudiSparkSubmitHook(deploy_mode="cluster")
     assert not {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & set(environment_of(cluster))

@@ -25,7 +25,6 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.find_instant": "for DAGs",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.test_connection": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_name_attr": "Airflow's contract",
-    "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_type": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.hook_name": "Airflow's contract",
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": "for DAGs",
     "airflow_provider_pyhudi/provider_info.py:get_provider_info": "an entry point",
@@ -41,6 +40,8 @@ FOR_OTHERS = {
     ),
     "airflow_provider_pyhudi/submit/spark_submit.py:"
     "PyhudiSparkSubmitHook._build_spark_submit_command": "overrides the Spark provider's",
+    "airflow_provider_pyhudi/submit/spark_submit.py:"
+    "PyhudiSparkSubmitHook._build_spark_common_args": "overrides the Spark provider's",
     "airflow_provider_pyhudi/submit/spark_submit.py:"
     "PyhudiSparkSubmitHook._process_spark_submit_log": "overrides the Spark provider's",
     "airflow_provider_pyhudi/triggers/timeline.py:PyhudiInstantTrigger.serialize": (

@@ -98,6 +98,8 @@ def test_a_misspelt_option_is_refused_before_spark_starts(tmp_path: Path, landin
     assert "did you mean hoodie.parquet.max.file.size?" in done.stderr
     assert "is up after" not in done.stderr
     assert not (tmp_path / "table").exists()
+
+
 @pytest.mark.parametrize(
     ("source", "is_spark_asked"),
     [

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pyhudi.config.options.operations import PARTITIONS_TO_DELETE
 from pyhudi.config.options.table import ORDERING_FIELD, RECORD_KEY_FIELD, TABLE_NAME
 from pyhudi.errors import OptionError, PlatformError
-from pyhudi.flags import flags_of
+from pyhudi.flags import flags_of, to_secrets, with_secrets
 from pyhudi.jobs import CompactionRequest, JobResult, UpsertRequest
 
 NAME, KEY, ORDERING = TABLE_NAME.key, RECORD_KEY_FIELD.key, ORDERING_FIELD.key
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
-keys = st.text("abc.-_", min_size=1, max_size=8)
+keys = st.text("abc.-_", min_size=1, max_size=8) | st.sampled_from(["token", "secret_key"])
 pairs = st.dictionaries(keys, texts, max_size=3)
 maybe = st.none() | texts
 
@@ -47,7 +47,59 @@ maybe = st.none() | texts
     )
 )
 def test_a_command_line_gives_back_the_request_it_was_made_from(asked: UpsertRequest) -> None:
-    assert UpsertRequest.from_args(asked.to_args()) == asked
+    assert with_secrets(UpsertRequest.from_args(asked.to_args()), to_secrets(asked)) == asked
+
+
+SECRET = UpsertRequest(
+    base_path="/t",
+    source="/s",
+    source_options={"password": "hunter2", "url": "jdbc:x://u:hunter2@h", "sep": ";"},
+    hoodie_conf={"hoodie.datasource.hive_sync.password": "hunter2"},
+    storage_options={"secret_key": "hunter2", "region": "x"},
+)
+
+
+def test_a_secret_travels_beside_the_command_line() -> None:
+    args = SECRET.to_args()
+    assert "hunter2" not in " ".join(args)
+    assert {"sep=;", "region=x"} <= set(args)
+    hidden = to_secrets(SECRET)
+    assert hidden is not None
+    assert hidden.count("hunter2") == 4
+    assert with_secrets(UpsertRequest.from_args(args), hidden) == SECRET
+    assert (
+        to_secrets(replace(SECRET, source_options={}, hoodie_conf={}, storage_options={})) is None
+    )
+
+
+@pytest.mark.parametrize("name", ["base_path", "source"])
+def test_a_password_in_a_path_is_refused_without_being_shown(name: str) -> None:
+    request = replace(SECRET, **{name: "s3://AKEY:hunter2@bucket/t"})
+    with pytest.raises(OptionError, match=f"{name} has a password") as caught:
+        request.to_args()
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("hunter2", "must be JSON like"),
+        ('["hunter2"]', "must be JSON like"),
+        ('{"storage_options": "hunter2"}', "must be JSON like"),
+        ('{"storage_option": {"secret_key": "hunter2"}}', "storage_option; this job takes"),
+    ],
+)
+def test_secrets_that_cannot_be_meant_are_refused_without_being_shown(text: str, why: str) -> None:
+    with pytest.raises(OptionError, match=why) as caught:
+        with_secrets(SECRET, text)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_two_values_of_a_secret_are_refused_without_being_shown() -> None:
+    args = [*SOURCE, "--storage-option=secret_key=hunter2", "--storage-option=secret_key=other"]
+    with pytest.raises(OptionError, match="secret_key two values; keep one") as caught:
+        UpsertRequest.from_args(args)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_every_field_of_a_request_has_a_flag() -> None:

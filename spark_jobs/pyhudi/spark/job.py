@@ -20,6 +20,7 @@ from typing import NoReturn, TypeVar, cast
 from pyspark.sql import SparkSession
 
 from pyhudi.config.known import refuse_unknown
+from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE, to_secrets, with_secrets
 from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
@@ -85,17 +86,22 @@ def _run(
     started = time.perf_counter()
     request = cast("R", request_type.from_args(argv))
     refuse_unknown(request.options())
+    # Java and all that it starts would inherit them.
+    secrets = os.environ.pop(SECRETS_VARIABLE, None)
+    _warn_of_secrets(request)
     check_surroundings()
     result = answer_early(request) if answer_early else None
     if result is None:
-        result = _in_a_session(request, function, started)
+        result = _in_a_session(request, function, started, secrets)
     else:
         _publish(result, request.result_path)
     _tell(result)
     return 0
 
 
-def _in_a_session(request: R, function: JobFunction[R], started: float) -> JobResult:
+def _in_a_session(
+    request: R, function: JobFunction[R], started: float, secrets: str | None
+) -> JobResult:
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
         logger.info(
@@ -105,7 +111,8 @@ def _in_a_session(request: R, function: JobFunction[R], started: float) -> JobRe
             time.perf_counter() - started,
         )
         start = time.perf_counter() - started
-        result = _with_start(function(session, request), start)
+        secrets = secrets or session.sparkContext.getConf().get(SECRETS_PROPERTY)
+        result = _with_start(function(session, with_secrets(request, secrets)), start)
         _publish(result, request.result_path)
     return result
 
@@ -125,6 +132,15 @@ def _with_start(result: JobResult, start: float) -> JobResult:
     total = start + result.seconds.get("total", 0.0)
     others = {name: value for name, value in result.seconds.items() if name != "total"}
     return replace(result, seconds={"total": round(total, 3), "start": round(start, 3), **others})
+
+
+def _warn_of_secrets(request: Request) -> None:
+    if to_secrets(request) is not None:
+        logger.warning(
+            "the command line has secrets, which everyone on this machine can read; give them in "
+            'the environment variable %s, as {"storage_options": {"secret_key": "..."}}',
+            SECRETS_VARIABLE,
+        )
 
 
 def _publish(result: JobResult, result_path: str | None) -> None:
