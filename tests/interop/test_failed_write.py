@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from pyhudi.storage.schemes import open_storage
+from pyhudi.timeline.clock import SystemClock
+from pyhudi.transaction.tickets import take_ticket
 from tests.interop import ours
 from tests.interop.hudi import ROOT, RealHudi
 from tests.interop.killed_writer import KILLED
@@ -90,3 +93,33 @@ def test_the_next_write_of_hudi_rolls_our_killed_one_back(
     by_hudi = hudi.read(table)
     assert_same_rows(user_columns(by_hudi), model.rows())
     assert_same_rows(ours.read(table), by_hudi)
+
+
+SEVERAL_WRITERS = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+    "hoodie.clean.failed.writes.policy": "LAZY",
+    "hoodie.cleaner.policy.failed.writes": "LAZY",
+}
+
+
+@pytest.mark.parametrize("mode", [{}, SEVERAL_WRITERS], ids=["one writer", "several writers"])
+def test_hudi_minds_no_ticket_of_ours_that_waits(
+    mode: dict[str, str], tmp_path: Path, hudi: RealHudi, spark: SparkSession
+) -> None:
+    """It lies beside the heartbeats, which Hudi lists when it cleans what failed."""
+    table, model = tmp_path / "table", SCENARIO.model()
+    first = SCENARIO.batch(range(30), 1)
+    ours.write(spark, table, first, "insert", SCENARIO.options)
+    model.upsert(first)
+    now_ms = SystemClock().now_ms()
+    ticket = take_ticket(open_storage(str(table)), came_ms=now_ms, until_ms=now_ms + 900_000)
+    for number in range(2, 5):
+        batch = SCENARIO.batch(range(20, 40), number)
+        hudi.write(table, batch, "upsert", options={**mode, "hoodie.clean.commits.retained": "1"})
+        model.upsert(batch)
+    assert_same_rows(user_columns(hudi.read(table)), model.rows())
+    assert_same_rows(ours.read_with_hudi_rs(table), hudi.read(table))
+    assert hudi.failures(table) == []
+    (table / ticket.path).unlink()
+    assert list((table / ".hoodie" / ".heartbeat").glob("[!.]*")) == []

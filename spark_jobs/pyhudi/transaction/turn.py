@@ -143,7 +143,7 @@ class Turn:
 
     def _tell(self, others: _Others) -> None:
         _log.info(
-            "%s: waiting for %s, for %.0f s by now and %.0f s at most",
+            "%s: waiting for %s (%.0f s so far, at most %.0f s)",
             others.table,
             others.described(),
             self._waited_s,

@@ -112,9 +112,9 @@ def test_the_log_says_for_whom_and_how_long_and_not_at_each_look(
     me = ProcessMark.here()
     first, *others = [record.getMessage() for record in caplog.records]
     whom = f"the write at {run.instant} of process {me.pid} on {me.host} and 1 that came before"
-    assert first == f"orders: waiting for {whom}, for 0 s by now and 900 s at most"
+    assert first == f"orders: waiting for {whom} (0 s so far, at most 900 s)"
     assert 3 <= len(others) <= 4
-    assert f"waiting for {whom}, for 3" in others[0]
+    assert f"waiting for {whom} (3" in others[0]
 
 
 def test_after_the_bound_the_error_says_for_whom_it_waited(
