@@ -116,9 +116,11 @@ def upsert(**settings: Any) -> PyhudiUpsertOperator:
         pytest.param({"conn_id": "gone"}, "no Spark connection 'gone' .conn_id", id="no Spark"),
         pytest.param({"storage_options": "x"}, "storage_options.* not a str", id="storage_options"),
         pytest.param({"storage_options": {"regoin": "x"}}, "did you mean region", id="option"),
-        pytest.param({"hoodie_conf": "x"}, "hoodie_conf takes a mapping .* str", id="hoodie_conf"),
         pytest.param(
-            {"source_options": ["x"]}, "source_options takes .* list", id="source_options"
+            {"hoodie_conf": "x"}, "hoodie_conf must be a mapping .* str", id="hoodie_conf"
+        ),
+        pytest.param(
+            {"source_options": ["x"]}, "source_options must be .* list", id="source_options"
         ),
         pytest.param({"base_path": "s3://A:hunter2@b/t"}, "base_path has a password", id="base"),
         pytest.param({"source": "s3://A:hunter2@b/t"}, "source has a password", id="source"),

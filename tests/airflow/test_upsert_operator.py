@@ -109,7 +109,7 @@ def test_a_failed_job_is_told_by_its_reason_alone(landed: Any, tmp_path: Path, m
     submit.write_text("#!/bin/sh\necho 'PYHUDI_FAILED SchemaError: why' >&2\nexit 2\n")
     submit.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    task = make()
+    task = make(source="s3a://landing/2013-02")
     with pytest.raises(PyhudiRequestError, match=r"^SchemaError: why$") as caught:
         task.execute(task_context(task))
     assert caught.value.__cause__ is None

@@ -117,6 +117,6 @@ def _words(node: Definition) -> list[str]:
 
 def _module_of(place: Path) -> Path:
     name = place.name.removeprefix("test_")
-    if place.parts[0] == "benchmarks":
-        return ROOT / "benchmarks" / name
+    if place.parts[0] in ("benchmarks", "scripts"):
+        return ROOT / place.parts[0] / name
     return ENGINE / place.with_name(name)
