@@ -75,14 +75,14 @@ def _run(argv: Sequence[str], request_type: type[R], function: JobFunction[R]) -
     check_surroundings()
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
+        request = with_secrets(request, secrets or session.sparkContext._conf.get(SECRETS_PROPERTY))
         logger.info(
             "Spark %s on %s is up after %.1f s",
             session.version,
             session.sparkContext.master,
             time.perf_counter() - started,
         )
-        secrets = secrets or session.sparkContext.getConf().get(SECRETS_PROPERTY)
-        result = function(session, with_secrets(request, secrets))
+        result = function(session, request)
         _publish(result, request.result_path)
     if result.records.get("failed"):
         logger.warning(
