@@ -192,7 +192,7 @@ def test_a_trigger_reports_its_connection_as_a_wrong_request() -> None:
         pyhudi_conn_id="gone",
         poke_interval=0.01,
     )
-    event = asyncio.run(anext(trigger.run())).payload  # type: ignore[arg-type]
+    event = asyncio.run(anext(trigger.run())).payload
     task = PyhudiInstantSensor(task_id="w", base_path="/t")
     with pytest.raises(PyhudiRequestError, match=r"connection 'gone' .pyhudi_conn_id.; create"):
         task.execute_complete(task_context(task), event)

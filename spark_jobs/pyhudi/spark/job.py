@@ -104,6 +104,7 @@ def _in_a_session(
 ) -> JobResult:
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
     with job_session(name, verbose=request.verbose) as session:
+        request = with_secrets(request, secrets or session.sparkContext._conf.get(SECRETS_PROPERTY))
         logger.info(
             "Spark %s on %s is up after %.1f s",
             session.version,
@@ -111,8 +112,7 @@ def _in_a_session(
             time.perf_counter() - started,
         )
         start = time.perf_counter() - started
-        secrets = secrets or session.sparkContext.getConf().get(SECRETS_PROPERTY)
-        result = _with_start(function(session, with_secrets(request, secrets)), start)
+        result = _with_start(function(session, request), start)
         _publish(result, request.result_path)
     return result
 

@@ -49,8 +49,9 @@ def job_session(name: str, *, verbose: bool = False) -> Iterator[SparkSession]:
     try:
         yield session
     finally:
-        # The JVM may be gone already, killed with the task that started it.
-        with contextlib.suppress(Py4JError, OSError):
+        # The JVM may be gone already, killed with the task that started it; and where a signal came
+        # amid an answer of the JVM's, py4j takes the rest of it for the next one: a KeyError.
+        with contextlib.suppress(Py4JError, OSError, KeyError):
             session.stop()
 
 
