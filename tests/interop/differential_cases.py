@@ -123,7 +123,7 @@ class _Player:
         rows = self._rows(self._new(self.rng.randint(1, 15)))
         for row in rows if self.shape.version == "0.15.0" else ():
             # See known_differences.NOT_DRAWN.
-            row.update((name, None) for name in ("tags",) if name in row)
+            row.update((name, None) for name in ("tags", "points") if name in row)
         return self._step("bulk_insert", rows, {"hoodie.bulkinsert.sort.mode": mode})
 
     def delete(self) -> Step:

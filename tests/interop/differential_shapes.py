@@ -103,9 +103,12 @@ def with_logs(rng: Random, shape: Shape) -> Shape:
     if rng.random() < 0.5:
         return shape
     creation = {**shape.creation, f"{WRITE}table.type": "MERGE_ON_READ"}
+    blocks = rng.choice(("avro", "avro", "parquet"))
+    # See known_differences.NOT_DRAWN.
+    is_failing = shape.version != "0.15.0" and shape.ordering == "stamp"
     always = {
         **shape.always,
-        "hoodie.logfile.data.block.format": rng.choice(("avro", "avro", "parquet")),
+        "hoodie.logfile.data.block.format": "avro" if is_failing else blocks,
     }
     if rng.random() < 0.8:
         always["hoodie.compact.inline"] = "true"
