@@ -132,7 +132,7 @@ def _default(value: ast.expr | None) -> str:
 
 
 def _chapter(found: Described, base: Described) -> str:
-    where = f"```python\nfrom {found.module} import {found.name}\n```"
+    where = f"In `{found.module}`."
     inherited = {each.name: each for each in base.arguments if each.name not in found.taken}
     arguments = tuple(
         replace(each, kind=inherited[each.name].kind, default=inherited[each.name].default)

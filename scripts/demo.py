@@ -28,7 +28,7 @@ ENDED = "[DAG TEST] end task"
 NOT_THE_TASKS = ("[DAG TEST]", "[airflow.api_fastapi.")
 LOGGED = re.compile(
     r"(?P<timestamp>\d{4}-\S+Z) \[(?P<level>\w+) *\] "
-    r"(?P<event>.*?) +\[(?P<logger>[\w.]+)\](?: \w+=.*)?"
+    r"(?P<event>.*?)(?: +\[(?P<logger>[a-z][\w.]*)\](?: \w+=.*)?)?"
 )
 """A line of Airflow's log as it stands in a terminal."""
 
@@ -157,7 +157,7 @@ def task_logs(text: str) -> Iterator[tuple[str, list[str]]]:
             task = ""
         elif task and not any(word in line for word in NOT_THE_TASKS):
             parts = LOGGED.fullmatch(line)
-            lines.append(json.dumps(parts.groupdict() if parts else {"event": line}))
+            lines.append(json.dumps(parts.groupdict("") if parts else {"event": line}))
 
 
 def returned(run: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ LOG = """\
 2026-11-23T02:23:37.043914Z [info     ] [DAG TEST] starting task_id=upsert map_index=-1 [airflow.sdk.definitions.dag] loc=dag.py:1501
 2026-11-23T02:23:37.044073Z [info     ] [DAG TEST] running task <TaskInstance: flights.upsert> [airflow.sdk.definitions.dag] loc=dag.py:1504
 2026-11-23T02:23:38.000000Z [error    ] Task failed with exception     [task] loc=task_runner.py:1651
+2026-11-23T02:23:38.000000Z [info     ] the first line of [2]
+and the second
 2026-11-23T02:23:38.018905Z [info     ] [DAG TEST] end task task_id=upsert map_index=-1 [airflow.sdk.definitions.dag] loc=dag.py:1563
 """  # noqa: E501 - as Airflow prints them
 
@@ -36,6 +38,13 @@ def test_each_task_has_its_own_part_of_the_log() -> None:
                 "level": "error",
                 "event": "Task failed with exception",
                 "logger": "task",
-            }
+            },
+            {
+                "timestamp": "2026-11-23T02:23:38.000000Z",
+                "level": "info",
+                "event": "the first line of [2]",
+                "logger": "",
+            },
+            {"event": "and the second"},
         ],
     }
