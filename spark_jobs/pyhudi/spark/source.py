@@ -18,8 +18,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyhudi.errors import SourceError
 from pyhudi.pipeline.batch.source import SourceRows, local_files, parquet_rows
 from pyhudi.runner.runner import TaskFunction
-from pyhudi.spark.runner import SparkRows, SparkRunner
 from pyhudi.spark.scan import scanned_files
+from pyhudi.spark.tasks.runner import SparkRows, SparkRunner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
