@@ -27,7 +27,7 @@ from inputs import prepare
 from memory import highest_bytes, reset_highest
 from pyinstrument import Profiler
 
-from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.basefile.writer import BaseFileWriter
 from pyhudi.config.options.merging import MergeMode

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from steps import SPARK_MASTER
 
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.spark.arrow_map import map_in_arrow
+from pyhudi.spark.tasks.arrow_map import map_in_arrow
 
 SCHEMA = pa.schema([pa.field("n", pa.int64())])
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -12,10 +12,10 @@ Node = TypeVar("Node", bound=ast.AST)
 ARGUMENT_CHECKS = {
     "pyhudi/__init__.py:__getattr__": "how Python asks a module for a name",
     "pyhudi/spark/__init__.py:__getattr__": "how Python asks a module for a name",
-    "pyhudi/basefile/bloom.py:_parse_dynamic": "parse makes it a CorruptTableError",
-    "pyhudi/basefile/bloom.py:_parse_header": "parse makes it a CorruptTableError",
-    "pyhudi/basefile/bloom.py:_row": "parse makes it a CorruptTableError",
-    "pyhudi/spark/shuffle_keys.py:shuffle_keys": "a caller's bad argument",
+    "pyhudi/basefile/bloom/filter.py:_parse_dynamic": "parse makes it a CorruptTableError",
+    "pyhudi/basefile/bloom/filter.py:_parse_header": "parse makes it a CorruptTableError",
+    "pyhudi/basefile/bloom/filter.py:_row": "parse makes it a CorruptTableError",
+    "pyhudi/spark/tasks/shuffle_keys.py:shuffle_keys": "a caller's bad argument",
     "pyhudi/keys/record_key.py:record_keys": "a caller's bad argument",
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.request": (
         "an abstract method, which every operator has"

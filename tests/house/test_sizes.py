@@ -11,8 +11,6 @@ ARGUMENTS = 7
 MODULES_IN_A_PACKAGE = 10
 
 FULLER_PACKAGES = {
-    "pyhudi/spark": (14, "the runner, the jobs and data frames, and what Spark needs to behave"),
-    "pyhudi/basefile": (12, "both formats, and what goes into the footer of either"),
     "pyhudi/table": (12, "what is asked of an open table, one question a module"),
     "pyhudi/config": (11, "one module a request, beside those that read the texts of options"),
 }

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from pyhudi.errors import InvariantError
 from pyhudi.runner.in_process import InProcessRunner
-from pyhudi.spark.runner import SparkRunner
+from pyhudi.spark.tasks.runner import SparkRunner
 from tests.support.runner_contract import CONTRACT, LETTERS, spread
 
 pytestmark = pytest.mark.spark

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
-from pyhudi.spark.spill import job_group, spilled_bytes
+from pyhudi.spark.tasks.spill import job_group, spilled_bytes
 
 pytestmark = pytest.mark.spark
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from pyhudi.pipeline.batch.source import ParquetRows, SourceRows
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.spark.arrow_map import map_in_arrow
 from pyhudi.spark.source import rows_of_frame
+from pyhudi.spark.tasks.arrow_map import map_in_arrow
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.orc.file import OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.basefile.writer import BaseFileWriter

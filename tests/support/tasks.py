@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.filegroup.slices import BaseFile

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pyhudi.basefile import bloom
+from pyhudi.basefile.bloom import filter as bloom
 from pyhudi.errors import CorruptTableError
 
 BLOOM_FILTER: Final = "org.apache.hudi.bloomfilter"

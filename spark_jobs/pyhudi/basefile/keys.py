@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pyhudi.basefile.bloom import BloomBuilder, BloomFilter, BloomParameters
+from pyhudi.basefile.bloom.filter import BloomBuilder, BloomFilter, BloomParameters
+from pyhudi.basefile.bloom.murmur import refuse_empty
 from pyhudi.basefile.encoding import joined
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.key_range import KeyRange
-from pyhudi.basefile.murmur import refuse_empty
 from pyhudi.schema.columns import one_array
 from pyhudi.schema.metafields import RECORD_KEY
 

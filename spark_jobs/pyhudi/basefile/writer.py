@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from pyhudi.basefile.bloom import BloomFilter, BloomParameters
+from pyhudi.basefile.bloom.filter import BloomFilter, BloomParameters
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.keys import KeyRecord
 from pyhudi.basefile.orc.file import OrcEncoder, OrcWriteOptions

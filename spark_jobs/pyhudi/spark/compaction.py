@@ -14,7 +14,7 @@ from pyhudi.jobs import COMPACTION_KIND, CompactionRequest, JobResult
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.spark.failures import explained
-from pyhudi.spark.runner import SparkRunner
+from pyhudi.spark.tasks.runner import SparkRunner
 
 
 def compact(

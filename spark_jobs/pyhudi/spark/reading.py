@@ -26,7 +26,7 @@ from pyhudi.runner.runner import NumberedFunction
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.microseconds import in_microseconds
 from pyhudi.spark.local_folder import with_local_folder
-from pyhudi.spark.runner import SparkRunner
+from pyhudi.spark.tasks.runner import SparkRunner
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 from pyhudi.write.plan.sharing import share_tasks

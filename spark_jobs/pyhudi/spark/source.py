@@ -18,8 +18,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyhudi.errors import MissingSourceError, SourceError
 from pyhudi.pipeline.batch.source import SourceRows, parquet_rows
 from pyhudi.runner.runner import TaskFunction
-from pyhudi.spark.runner import SparkRows, SparkRunner
 from pyhudi.spark.scan import scanned_files
+from pyhudi.spark.tasks.runner import SparkRows, SparkRunner
 from pyhudi.storage.local_source import local_files
 
 # What Spark says when nothing is there, by the condition it names.

@@ -13,9 +13,9 @@ from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
 from pyhudi.spark.failures import explained
-from pyhudi.spark.runner import SparkRunner
 from pyhudi.spark.session import reads_local_paths
 from pyhudi.spark.source import rows_of_frame, rows_of_source
+from pyhudi.spark.tasks.runner import SparkRunner
 from pyhudi.storage.local_source import check_source
 from pyhudi.table.result import without_source
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.basefile.writer import FileEncoding
 from pyhudi.config.options.logs import LogConfig

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from pyhudi.basefile.bloom import BloomParameters
+from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.keys import KeyRecord
 from pyhudi.errors import RecordKeyError

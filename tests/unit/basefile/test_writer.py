@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pyhudi.basefile.bloom import BloomBuilder
+from pyhudi.basefile.bloom.filter import BloomBuilder
 from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions
 from pyhudi.basefile.parquet import ParquetReader, ParquetWriteOptions
 from pyhudi.basefile.writer import BaseFileWriter

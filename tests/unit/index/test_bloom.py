@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from pyhudi.basefile.bloom import BloomBuilder, BloomParameters
+from pyhudi.basefile.bloom.filter import BloomBuilder, BloomParameters
 from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.errors import StorageError
 from pyhudi.index.bloom import may_hold

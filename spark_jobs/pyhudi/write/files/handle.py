@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.basefile.bloom import BloomFilter
+from pyhudi.basefile.bloom.filter import BloomFilter
 from pyhudi.basefile.writer import BaseFileWriter, format_of
 from pyhudi.errors import InvariantError
 from pyhudi.filegroup.names import base_file_name, file_path

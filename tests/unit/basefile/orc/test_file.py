@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from pyhudi.basefile.bloom import BloomBuilder
+from pyhudi.basefile.bloom.filter import BloomBuilder
 from pyhudi.basefile.orc.file import OrcReader, OrcWriteOptions
 from pyhudi.errors import CorruptTableError, SchemaError, UnsupportedError
 from pyhudi.schema.avro import dumps

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pyhudi.spark.shuffle_keys import shuffle_keys, spark_hash_int
+from pyhudi.spark.tasks.shuffle_keys import shuffle_keys, spark_hash_int
 
 # What pyspark 4.2.0 answers for `select hash(x)` of an int column.
 SPARK_HASHES = {

@@ -20,10 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from pyhudi.errors import InvariantError
 from pyhudi.runner.runner import SHUFFLE_KEY, NumberedFunction, SpreadRows, TaskFunction
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.spark.arrow_map import map_in_arrow
 from pyhudi.spark.failures import explained
-from pyhudi.spark.shuffle_keys import shuffle_keys
-from pyhudi.spark.spill import job_group, spilled_bytes
+from pyhudi.spark.tasks.arrow_map import map_in_arrow
+from pyhudi.spark.tasks.shuffle_keys import shuffle_keys
+from pyhudi.spark.tasks.spill import job_group, spilled_bytes
 
 _FEW_A_BATCH: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
 """Spark fills a batch by the number of its rows, and with the usual thousands of large ones a batch

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi.basefile.murmur import key_groups
+from pyhudi.basefile.bloom.murmur import key_groups
 from pyhudi.errors import RecordKeyError
 
 

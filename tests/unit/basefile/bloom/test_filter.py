@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi.basefile.bloom import DYNAMIC_V0, SIMPLE, BloomBuilder, BloomParameters, parse
+from pyhudi.basefile.bloom.filter import DYNAMIC_V0, SIMPLE, BloomBuilder, BloomParameters, parse
 from pyhudi.errors import CorruptTableError, OptionError, UnsupportedError
 from pyhudi.schema.metafields import RECORD_KEY
 from tests.support.golden import golden_names, golden_table

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.basefile.murmur import key_groups
+from pyhudi.basefile.bloom.murmur import key_groups
 from pyhudi.errors import CorruptTableError, OptionError, UnsupportedError
 from pyhudi.schema.columns import Positions
 
