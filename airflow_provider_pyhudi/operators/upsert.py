@@ -9,7 +9,8 @@ from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
-from pyhudi.errors import MissingSourceError
+from pyhudi.config.options.files import WAIT_SECONDS
+from pyhudi.errors import MissingSourceError, WriterAtWorkError
 from pyhudi.jobs import JobResult, UpsertRequest
 from pyhudi.storage.local_source import check_source
 
@@ -132,7 +133,13 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
                 check_source(request.source, request.source_format, is_local=is_local)
             except MissingSourceError as error:
                 return _without_source(request, error)
-        for instant in tables.live_writers(request.base_path, request.options()):
+        options = request.options()
+        for instant in tables.live_writers(request.base_path, options):
+            if not WAIT_SECONDS.read(options):
+                raise WriterAtWorkError(
+                    f"another writer is at work (instant {instant}); retry when it has ended",
+                    where=request.base_path,
+                )
             self.log.warning(
                 "Another writer is at work on %s (instant %s); this one has to wait for it",
                 request.base_path,

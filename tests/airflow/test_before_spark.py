@@ -7,6 +7,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_pyhudi.exceptions import (
+    PyhudiConflictError,
     PyhudiEnvironmentError,
     PyhudiRequestError,
     PyhudiSetupError,
@@ -151,6 +152,9 @@ def test_another_writer_at_work_is_told_before_spark_starts(
     told = [line for line in capsys.readouterr().out.splitlines() if "at work" in line]
     assert len(told) == 1
     assert f"Another writer is at work on {table} (instant {alive}); this one" in told[0]
+    assert len(submissions) == 1
+    with pytest.raises(PyhudiConflictError, match=rf"at work \(instant {alive}\).*{table}"):
+        run(make(tmp_path, hoodie_conf={"pyhudi.write.wait.seconds": 0}))
     assert len(submissions) == 1
 
 
