@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from pyhudi.flags import flags_of
-from pyhudi.jobs import CompactionRequest, UpsertRequest
+from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.jobs.upsert import UpsertRequest
 
 _FLAG = re.compile(r"--([a-z][a-z-]*)( of spark-submit)?")
 _OWN = {"--idempotency-key": "key=", "--verbose": "verbose=True"}

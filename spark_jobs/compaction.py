@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from pyhudi.jobs import CompactionRequest
+from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.spark.compaction import run_compaction
 from pyhudi.spark.job import run_job
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from pyhudi.jobs import UpsertRequest
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.spark.job import run_job
 from pyhudi.spark.writing import answer_before_spark, run_upsert
 

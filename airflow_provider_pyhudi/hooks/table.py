@@ -19,7 +19,8 @@ from airflow_provider_pyhudi.hooks.look import Look, look_at, waiting_words
 from pyhudi.config.access.secret import passwords_in, redacted
 from pyhudi.config.instant_text import parse_exact_instant, parse_instant
 from pyhudi.errors import HudiError, OptionError, TableNotFoundError
-from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult
+from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION
+from pyhudi.jobs.result import JobResult
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table

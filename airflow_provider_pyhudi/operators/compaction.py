@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
 from pyhudi.config.instant_text import instant_text
-from pyhudi.jobs import CompactionRequest
+from pyhudi.jobs.compaction import CompactionRequest
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

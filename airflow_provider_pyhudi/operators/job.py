@@ -29,7 +29,9 @@ from pyhudi.config.known import refuse_unknown
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
 from pyhudi.flags import to_secrets
-from pyhudi.jobs import COMPACTION, LOG_COMPACTION, JobResult, Request
+from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION
+from pyhudi.jobs.request import Request
+from pyhudi.jobs.result import JobResult
 from pyhudi.table.result_line import result_line
 
 if TYPE_CHECKING:

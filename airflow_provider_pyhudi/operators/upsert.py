@@ -11,7 +11,8 @@ from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.options.files import WAIT_SECONDS
 from pyhudi.errors import MissingSourceError, WriterAtWorkError
-from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.storage.local_source import check_source
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass
 
 from pyhudi.errors import EXIT_PLATFORM, EXIT_SETUP
-from pyhudi.jobs import FAILURE_MARKER
+from pyhudi.jobs.request import FAILURE_MARKER
 
 _JAVA = "Spark needs Java 17 or 21, and {}; install one on the machine that runs this task"
 _NO_MEMORY = (

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         WriterAtWorkError,
     )
-    from pyhudi.jobs import JobResult
+    from pyhudi.jobs.result import JobResult
     from pyhudi.read.snapshot import read_batches, read_table
     from pyhudi.table.table import Table, open_table
 
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "JobResult": "pyhudi.jobs",
+    "JobResult": "pyhudi.jobs.result",
     "Table": "pyhudi.table.table",
     "open_table": "pyhudi.table.table",
     "read_batches": "pyhudi.read.snapshot",

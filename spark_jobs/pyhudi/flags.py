@@ -49,7 +49,7 @@ class Flag:
 
 
 def flags_of(request: type) -> Mapping[str, Flag]:
-    """The flags of a kind of request by the field that each fills, in the order of the fields."""
+    """The flags of a kind of request by the field that each fills, those of every job last."""
     hints = get_type_hints(request, include_extras=True)
     declared = {name: get_args(hints[name])[1] for name in _fields(request)}
     return {
@@ -59,7 +59,12 @@ def flags_of(request: type) -> Mapping[str, Flag]:
 
 
 def _fields(request: Any) -> dict[str, Any]:
-    return {entry.name: entry for entry in fields(request)}
+    """The fields by name: the first of all, those of this kind of request, those of every kind."""
+    found = {entry.name: entry for entry in fields(request)}
+    kind = request if isinstance(request, type) else type(request)
+    shared = {entry.name for base in kind.__mro__[1:-1] for entry in fields(base)}
+    first, *others = found
+    return {name: found[name] for name in (first, *sorted(others, key=shared.__contains__))}
 
 
 def merged_options(request: Any) -> dict[str, str]:

@@ -17,7 +17,7 @@ from airflow_provider_pyhudi.operators import upsert as operator_module
 from airflow_provider_pyhudi.operators.compaction import PyhudiCompactionOperator
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.storage.local_source import check_source
 from tests.support.airflow import Submissions, catch_submissions, task_context, timeline_folder
 

@@ -13,7 +13,8 @@ from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.compaction import PyhudiCompactionOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.jobs import CompactionRequest, JobResult
+from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.jobs.result import JobResult
 from tests.support.airflow import Submissions, catch_submissions, task_context, timeline_folder
 from tests.support.golden import golden_copy, golden_table
 

@@ -10,7 +10,7 @@ from airflow.sdk import DAG
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.sensors.instant import PyhudiInstantSensor
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from tests.support.airflow import catch_submissions, task_context
 
 NOTHING = JobResult(

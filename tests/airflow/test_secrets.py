@@ -20,7 +20,7 @@ from airflow_provider_pyhudi.sensors.instant import PyhudiInstantSensor
 from airflow_provider_pyhudi.triggers.timeline import PyhudiInstantTrigger
 from pyhudi.config import properties
 from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE
-from pyhudi.jobs import UpsertRequest
+from pyhudi.jobs.upsert import UpsertRequest
 from tests.support.airflow import task_context
 
 SECRET = "hunter2-hunter2"

@@ -16,7 +16,8 @@ from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.flags import flags_of
-from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.upsert import UpsertRequest
 from tests.support.airflow import Submissions, catch_submissions, task_context
 
 COMMITTED = JobResult(

@@ -6,7 +6,8 @@ from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.errors import SourceError
 from pyhudi.flags import flags_of
-from pyhudi.jobs import CompactionRequest, UpsertRequest
+from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.spark.failures import explain
 
 

@@ -9,7 +9,8 @@ from typing import TypeAlias
 import pytest
 
 from pyhudi.errors import ConflictError, HudiError, RequestError
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult
+from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.jobs.result import JobResult
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks
 from pyhudi.pipeline.compaction import CompactionService

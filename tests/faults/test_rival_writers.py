@@ -12,7 +12,7 @@ import pytest
 
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import ConflictError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity

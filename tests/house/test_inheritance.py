@@ -8,8 +8,11 @@ SHAPES = {"Enum", "IntEnum", "Protocol", "Generic", "NamedTuple"}
 """Bases that say what kind of thing a class is, and bring no behaviour of ours."""
 
 AN_OPERATOR = ("PyhudiJobOperator", "may be one level deep: it is a request and nothing more")
+A_REQUEST = ("Request", "may be one level deep: the flags that every job has, and no more")
 CONTRACTS = {
     "pyhudi/flags.py:_Parser": ("ArgumentParser", "argparse reports errors by a method"),
+    "pyhudi/jobs/compaction.py:CompactionRequest": A_REQUEST,
+    "pyhudi/jobs/upsert.py:UpsertRequest": A_REQUEST,
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
     "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),

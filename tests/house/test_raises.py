@@ -20,6 +20,7 @@ ARGUMENT_CHECKS = {
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.request": (
         "an abstract method, which every operator has"
     ),
+    "pyhudi/jobs/request.py:Request.operation_name": "an abstract one, which every request has",
 }
 """Functions that may raise an error of Python's own, and why a caller cannot meet it."""
 

@@ -4,6 +4,7 @@ Blocks of Python that need Airflow are run by tests/airflow/test_snippets.py, th
 Spark session by tests/spark/test_snippets.py, and all others here.
 """
 
+import importlib
 import json
 import re
 import shlex
@@ -15,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi import jobs
 from pyhudi.config.known import check_known
 from pyhudi.merge.custom import run_merger
 from pyhudi.schema.metafields import META_FIELDS
@@ -111,9 +111,11 @@ def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
             file = f"{module.replace('.', '/')}.py"
             assert (ROOT / file).is_file() or (ROOT / "spark_jobs" / file).is_file()
         case ["python" | "spark-submit", script, *flags] if script.startswith("spark_jobs/"):
-            name = re.search(r"from pyhudi.jobs import (\w+)", (ROOT / script).read_text())
-            assert name
-            check_known(getattr(jobs, name[1]).from_args(flags).options())
+            text = (ROOT / script).read_text()
+            found = re.search(r"from (pyhudi\.jobs\.\w+) import (\w+)", text)
+            assert found
+            request = getattr(importlib.import_module(found[1]), found[2])
+            check_known(request.from_args(flags).options())
         case ["python", script, *_] if script in BENCHMARKS:
             pass  # all at once below
         case _:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import pyhudi
 import pyhudi.spark
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.jobs import LOG_COMPACTION_KIND
+from pyhudi.jobs.compaction import LOG_COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks

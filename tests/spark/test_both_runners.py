@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import pyhudi
 import pyhudi.spark
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.batch import matches
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support import orders as here

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import pyhudi
-from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult
+from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER
+from pyhudi.jobs.result import JobResult
 from tests.support.golden import expected_rows, golden_copy, row_texts, without
 
 pytestmark = pytest.mark.spark

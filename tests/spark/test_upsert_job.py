@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult
+from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER
+from pyhudi.jobs.result import JobResult
 from pyhudi.spark.job import EXIT_STOPPED
 
 pytestmark = pytest.mark.spark

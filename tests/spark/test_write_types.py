@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import pyhudi
 import pyhudi.spark
-from pyhudi.jobs import UpsertRequest
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.pipeline.batch.source import ParquetRows
 from pyhudi.schema.metafields import META_FIELDS
 from pyhudi.spark.source import rows_of_source

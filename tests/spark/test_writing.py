@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import pyhudi
 import pyhudi.spark
 from pyhudi.errors import HudiError, OptionError, SourceError
-from pyhudi.jobs import UpsertRequest
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.spark.writing import run_upsert
 from tests.support import orders as here
 from tests.support.golden import row_texts

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.storage.storage import Storage
 from tests.support.crashes import World, course_of
 from tests.support.faulty import bury

@@ -9,7 +9,8 @@ from pyhudi.config.read import ReadConfig
 from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.names import LogFileName
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.jobs import COMPACTION_KIND, JobResult
+from pyhudi.jobs.compaction import COMPACTION_KIND
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.compaction import _write
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice

@@ -10,7 +10,8 @@ from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import WriteConfig
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND, JobResult
+from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.compaction import CompactionService, compaction_service
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.write import write_rows

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 import pyhudi
-from pyhudi.jobs import CompactionRequest, JobResult
+from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 import pyhudi.spark
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from tests.support.orders import OPERATION, OPTIONS
 
 _NUMBERS = count()

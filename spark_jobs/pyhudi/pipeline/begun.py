@@ -20,7 +20,7 @@ from pyhudi.errors import (
     StorageError,
     TableChangedError,
 )
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
 from pyhudi.services.recovery import recover
 from pyhudi.table.create import create_table

@@ -22,14 +22,13 @@ from pyhudi.config.write import WriteConfig
 from pyhudi.errors import HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.jobs import (
+from pyhudi.jobs.compaction import (
     COMPACTION_KIND,
     LOG_COMPACTION,
     LOG_COMPACTION_KIND,
     CompactionRequest,
-    JobResult,
-    Status,
 )
+from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.pipeline.stopwatch import Stopwatch

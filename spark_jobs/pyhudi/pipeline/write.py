@@ -13,7 +13,7 @@ from functools import partial
 
 from pyhudi.config.options.operations import Operation
 from pyhudi.errors import InvariantError, TableChangedError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.batch.source import SourceRows
 from pyhudi.pipeline.batch.staging import stage
 from pyhudi.pipeline.begun import Begun, write_at_an_instant

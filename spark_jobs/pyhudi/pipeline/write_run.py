@@ -22,7 +22,7 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.write import WriteConfig
-from pyhudi.jobs import JobResult, Status
+from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.batch.failed import Failures
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.stopwatch import Stage, Stopwatch

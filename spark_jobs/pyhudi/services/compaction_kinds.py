@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyhudi.actions.commit import WriteStat
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.jobs import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
+from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.compaction import CompactionWork, compaction_run, schedule, unschedule
 from pyhudi.services.log_compaction import (

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from pyhudi.config.instant_text import instant_text
 from pyhudi.config.option import option_texts
-from pyhudi.jobs import COMPACTION_KIND, CompactionRequest, JobResult
+from pyhudi.jobs.compaction import COMPACTION_KIND, CompactionRequest
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.spark.failures import explained

@@ -15,13 +15,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FrameType
-from typing import NoReturn, TypeVar, cast
+from typing import NoReturn, TypeVar
 
 from pyspark.sql import SparkSession
 
 from pyhudi.config.known import refuse_unknown
 from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE, to_secrets, with_secrets
-from pyhudi.jobs import FAILURE_MARKER, RESULT_MARKER, JobResult, Request
+from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER, Request
+from pyhudi.jobs.result import JobResult
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.surroundings import check_surroundings
@@ -84,7 +85,7 @@ def _run(
     answer_early: EarlyAnswer[R] | None,
 ) -> int:
     started = time.perf_counter()
-    request = cast("R", request_type.from_args(argv))
+    request = request_type.from_args(argv)
     refuse_unknown(request.options())
     # Java and all that it starts would inherit them.
     secrets = os.environ.pop(SECRETS_VARIABLE, None)

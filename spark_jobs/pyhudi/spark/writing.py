@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi.config.option import option_texts
 from pyhudi.errors import MissingSourceError, OptionError
-from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
 from pyhudi.spark.failures import explained

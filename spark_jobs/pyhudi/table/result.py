@@ -8,7 +8,8 @@ from typing import Any
 from pyhudi.actions.commit import NO_PREVIOUS_COMMIT, WriteStat, count_records
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import LateSourceError, MissingSourceError
-from pyhudi.jobs import JobResult, Status, UpsertRequest
+from pyhudi.jobs.result import JobResult, Status
+from pyhudi.jobs.upsert import UpsertRequest
 
 
 def job_result(  # noqa: PLR0913 - one for each part of the answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 
 _MIB = 1 << 20
 _LEAST_SECONDS = 0.05

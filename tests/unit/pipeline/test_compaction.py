@@ -8,7 +8,7 @@ import pytest
 
 import pyhudi
 from pyhudi.errors import ConflictError, OptionError, RequestError, UnsupportedError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from tests.support.golden import expected_rows, golden_copy, row_texts, without
 from tests.support.orders import DUE, NO_SMALL_FILES, commit_of, compact, many, rows_of, write
 from tests.support.tree import signs_of_work

@@ -8,7 +8,8 @@ import pytest
 
 import pyhudi
 from pyhudi.errors import ConflictError, OptionError, RequestError, TableNotFoundError
-from pyhudi.jobs import JobResult, UpsertRequest
+from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.schema.codec import read_container
 from tests.support.golden import golden_copy
 from tests.support.orders import OPTIONS, commit_of, many, orders, rows_of, tuples, write

@@ -12,7 +12,7 @@ from pyarrow import orc
 
 import pyhudi
 from pyhudi.errors import RecordKeyError, SchemaError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from tests.support.orders import (
     NO_SMALL_FILES,
     OPTIONS,

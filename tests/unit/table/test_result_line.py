@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.table.result_line import result_line
 
 ROWS = JobResult(

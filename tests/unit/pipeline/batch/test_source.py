@@ -10,7 +10,7 @@ import pytest
 
 import pyhudi
 from pyhudi.errors import SourceError
-from pyhudi.jobs import JobResult
+from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.batch.source import ParquetRows, parquet_rows
 from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner

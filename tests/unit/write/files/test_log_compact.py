@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
-from pyhudi.jobs import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import OrderingKind, encode_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block

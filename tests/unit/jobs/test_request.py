@@ -12,7 +12,10 @@ from pyhudi.config.options.operations import PARTITIONS_TO_DELETE
 from pyhudi.config.options.table import ORDERING_FIELD, RECORD_KEY_FIELD, TABLE_NAME
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.flags import flags_of, to_secrets, with_secrets
-from pyhudi.jobs import CompactionRequest, JobResult, UpsertRequest
+from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.jobs.request import Request
+from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.upsert import UpsertRequest
 
 NAME, KEY, ORDERING = TABLE_NAME.key, RECORD_KEY_FIELD.key, ORDERING_FIELD.key
 
@@ -102,9 +105,11 @@ def test_two_values_of_a_secret_are_refused_without_being_shown() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_every_field_of_a_request_has_a_flag() -> None:
+def test_every_field_of_a_request_has_a_flag_and_those_of_all_requests_come_last() -> None:
+    shared = [entry.name for entry in fields(Request)]
     for request in (UpsertRequest, CompactionRequest):
-        assert [*flags_of(request)] == [entry.name for entry in fields(request)]
+        own = [entry.name for entry in fields(request) if entry.name not in shared]
+        assert [*flags_of(request)] == ["base_path", *own, *shared[1:]]
 
 
 BASE = ["--base-path", "/t"]

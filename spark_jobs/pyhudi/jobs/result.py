@@ -1,0 +1,77 @@
+"""What a job answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from pyhudi.errors import PlatformError
+
+Status = Literal[
+    "committed", "nothing_to_do", "already_committed", "skipped", "scheduled", "unscheduled"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """What a job did to a table.
+
+    ``instant`` is None when nothing was written, and ``reason`` says why; it is the plan's
+    when a compaction was scheduled or unscheduled. ``records`` counts inserted, updated, deleted,
+    ignored and failed ones; ignored are those that were left out because the stored ones are newer.
+    Rows that are appended to log files are compared when these are read, so that ``ignored`` is not
+    among the counts of a write that appended some under a rule that compares.
+    ``schema_changes`` says in words what the commit made of the table's schema.
+    ``seconds`` has ``total`` and one entry per stage, in a job also ``start``, until Spark was up;
+    ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
+    are written, the seconds that tasks spent on them. ``failures`` is empty unless
+    records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
+    all of them are.
+    """
+
+    status: Status
+    operation: str
+    table: str
+    base_path: str
+    instant: str | None = None
+    completion_time: str | None = None
+    records: Mapping[str, int] = field(default_factory=dict)
+    partitions: tuple[str, ...] = ()
+    files: Mapping[str, int] = field(default_factory=dict)
+    bytes_written: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    failures: Mapping[str, Any] = field(default_factory=dict)
+    schema_changes: tuple[str, ...] = ()
+    reason: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain JSON values, in the order of the fields."""
+        plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        for name in ("records", "files", "seconds", "stages", "failures"):
+            plain[name] = dict(plain[name])
+        for name in ("partitions", "schema_changes"):
+            plain[name] = list(plain[name])
+        return plain
+
+    def to_json(self) -> str:
+        """The result as one line of JSON."""
+        return json.dumps(self.as_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> JobResult:
+        """The result a job printed; fields of a newer version are left out.
+
+        Raises:
+            PlatformError: the text is no result, such as a file that was cut short.
+        """
+        try:
+            found = json.loads(text)
+            known = {entry.name: found[entry.name] for entry in fields(cls) if entry.name in found}
+            for name in ("partitions", "schema_changes"):
+                known[name] = tuple(known.get(name, ()))
+            return cls(**known)
+        except (TypeError, ValueError) as error:
+            raise PlatformError(f"this is no result of a pyhudi job: {text[:200]!r}") from error
