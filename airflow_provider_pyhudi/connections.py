@@ -50,8 +50,8 @@ def tables_connection(conn_id: str) -> TablesConnection:
     label = _label(conn_id, "pyhudi_conn_id")
     try:
         connection = BaseHook.get_connection(conn_id)
-    except AirflowNotFoundException as error:
-        raise PyhudiRequestError(missing_connection(conn_id, "pyhudi_conn_id")) from error
+    except AirflowNotFoundException:
+        raise PyhudiRequestError(missing_connection(conn_id, "pyhudi_conn_id")) from None
     if connection.conn_type and connection.conn_type != PYHUDI:
         other = " (a Spark connection goes to conn_id)" if connection.conn_type == "spark" else ""
         raise PyhudiRequestError(
@@ -86,7 +86,7 @@ def storage_options_of(given: Any, where: str) -> dict[str, str]:
     try:
         check_storage_options(given, where)
     except OptionError as error:
-        raise PyhudiRequestError(str(error)) from error
+        raise PyhudiRequestError(str(error)) from None
     return texts(given, where)
 
 
@@ -99,7 +99,7 @@ def texts(mapping: Mapping[str, Any] | None, argument: str) -> dict[str, str]:
     try:
         return option_texts(mapping, name=argument)
     except OptionError as error:
-        raise PyhudiRequestError(str(error)) from error
+        raise PyhudiRequestError(str(error)) from None
 
 
 def missing_connection(conn_id: str, argument: str) -> str:

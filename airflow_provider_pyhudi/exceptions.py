@@ -59,3 +59,11 @@ def job_error(exit_code: int | None, message: str) -> AirflowException:
 def engine_error(error: HudiError) -> AirflowException:
     """The error for one that the engine raised in this process."""
     return job_error(error.exit_code, str(error))
+
+
+def cause_to_show(error: HudiError) -> HudiError | None:
+    """What Airflow shows below ``engine_error``: the stack of an engine that contradicts itself.
+
+    Of any other error that would only say the same again, last and in the words of a job.
+    """
+    return error if error.exit_code == EXIT_INTERNAL else None

@@ -17,7 +17,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
 from airflow_provider_pyhudi.bundle import engine_zip, job_script
 from airflow_provider_pyhudi.connections import texts
-from airflow_provider_pyhudi.exceptions import engine_error
+from airflow_provider_pyhudi.exceptions import cause_to_show, engine_error
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.intervals import check_templates, hint_at_empty_interval
 from airflow_provider_pyhudi.masking import mask_fields
@@ -155,7 +155,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         try:
             result = self._run(context)
         except HudiError as error:
-            raise engine_error(error) from error
+            raise engine_error(error) from cause_to_show(error)
         except AirflowException as error:
             # Airflow shows what an error came of last, here a command of many lines.
             raise error from None

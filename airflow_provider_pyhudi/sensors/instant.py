@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.configuration import conf
 from airflow.sdk import BaseSensorOperator, PokeReturnValue, timezone
 
-from airflow_provider_pyhudi.exceptions import engine_error, job_error
+from airflow_provider_pyhudi.exceptions import cause_to_show, engine_error, job_error
 from airflow_provider_pyhudi.hooks.look import deadline_words
 from airflow_provider_pyhudi.hooks.table import WRITE_ACTIONS, PyhudiHook
 from airflow_provider_pyhudi.intervals import check_templates
@@ -102,7 +102,7 @@ class PyhudiInstantSensor(BaseSensorOperator):
                 actions=self.actions,
             )
         except HudiError as error:
-            raise engine_error(error) from error
+            raise engine_error(error) from cause_to_show(error)
         if look.found is not None:
             self.log.info("%s: %s", self.base_path, look.found)
         elif look.seen != self._told:

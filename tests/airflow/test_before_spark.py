@@ -70,6 +70,8 @@ def test_a_missing_source_is_noticed_before_spark_starts(
     with pytest.raises(error) as caught:
         run(task)
     assert str(caught.value) == f"the source {tmp_path}/landing does not exist; check source="
+    # Airflow shows it last, and it would have the words of a command line.
+    assert caught.value.__cause__ is None
     assert submissions == []
 
 

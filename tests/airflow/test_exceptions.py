@@ -3,7 +3,12 @@
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_pyhudi.exceptions import PyhudiInternalError, engine_error, job_error
+from airflow_provider_pyhudi.exceptions import (
+    PyhudiInternalError,
+    cause_to_show,
+    engine_error,
+    job_error,
+)
 from pyhudi import errors
 from pyhudi.errors import HudiError, InvariantError
 
@@ -27,3 +32,10 @@ def test_whatever_a_job_says_a_task_fails_with_one_line() -> None:
 
 def test_a_state_that_must_never_be_is_no_fault_of_the_request() -> None:
     assert isinstance(engine_error(InvariantError("why")), PyhudiInternalError)
+
+
+def test_the_stack_is_shown_of_what_must_never_be_alone() -> None:
+    assert [kind for kind in KINDS if cause_to_show(kind("why"))] == [
+        HudiError,
+        InvariantError,
+    ]
