@@ -1,5 +1,6 @@
 """Cleans: what ours deletes is what Hudi deletes from a copy, and each finishes the other's."""
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,10 +10,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from pyhudi.actions.clean import CleanMetadata, CleanPlan
-from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.result import JobResult
-from pyhudi.pipeline.clean import clean_table
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
@@ -23,7 +22,7 @@ from tests.interop.hudi import RealHudi
 from tests.interop.rows import assert_same_rows
 from tests.support.clocks import FakeClock
 from tests.support.local_rows import LocalRows
-from tests.support.orders import DUE, HERE, LOGGED, OPERATION, OPTIONS, many
+from tests.support.orders import DUE, HERE, LOGGED, OPERATION, OPTIONS, clean, many, write
 
 HOUR_MS = 3_600_000
 TABLE_TYPES = {"rewritten": OPTIONS, "logged": LOGGED}
@@ -67,6 +66,7 @@ class Past:
         chosen = {**self.options, OPERATION: operation, **more}
         result = write_rows(environment, LocalRows.of(runner, rows), str(self.path), chosen)
         assert result.status == "committed", result
+        self._date()
 
     def drop(self, partition: str) -> None:
         chosen = {
@@ -77,11 +77,20 @@ class Past:
         self.clock.advance(5 * HOUR_MS)
         environment = replace(HERE, clock=self.clock)
         assert write_rows(environment, None, str(self.path), chosen).status == "committed"
+        self._date()
 
     def compact(self, mode: str = "schedule_and_execute") -> None:
         self.clock.advance(HOUR_MS)
         request = CompactionRequest(base_path=str(self.path), hoodie_conf=DUE, mode=mode)
         assert compact_table(replace(HERE, clock=self.clock), request).instant
+        self._date()
+
+    def _date(self) -> None:
+        """Let the files of instants be as old as the instants: that says when they completed."""
+        now_s, today_s = self.clock.now_ms() / 1000, HERE.clock.now_ms() / 1000 - 600
+        for path in (self.path / ".hoodie").glob("*.*"):
+            if path.stat().st_mtime > today_s:
+                os.utime(path, (now_s, now_s))
 
     @property
     def instants(self) -> list[str]:
@@ -124,10 +133,6 @@ STEPS: dict[str, Step] = {
     "compactions": compactions,
     "replacements": replacements,
 }
-
-
-def clean(path: Path, options: dict[str, str], **asked: Any) -> JobResult:
-    return clean_table(HERE, CleanRequest(base_path=str(path), hoodie_conf=options, **asked))
 
 
 def both_clean(
@@ -304,7 +309,6 @@ def test_both_go_on_writing_after_our_cleans(
     for number in range(3):
         rows = many(range(number, 8, 4), 20 + 2 * number, "Hudi's", 4)
         hudi.write(past.path, rows, "upsert", options={**options_of("commits")})
-        past.clock = FakeClock(HERE.clock.now_ms() - 5 * HOUR_MS, step_ms=1)
-        past.write(range(0, 8, 3), "ours", parts=4, ts=21 + 2 * number)
+        write(past.path, many(range(0, 8, 3), 21 + 2 * number, "ours", 4), options=past.options)
         assert_same_rows(ours.read(past.path), hudi.read(past.path))
     assert hudi.failures(past.path) == []

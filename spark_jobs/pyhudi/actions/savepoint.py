@@ -32,8 +32,3 @@ class SavepointMetadata:
                     for partition, each in found["partitionMetadata"].items()
                 }
             )
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of all files."""
-        return frozenset(name for names in self.files.values() for name in names)

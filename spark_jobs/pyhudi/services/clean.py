@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from pyhudi.actions.clean import (
     SAVEPOINTS,
@@ -241,11 +242,9 @@ def _written_by(table: Table, commit: Instant) -> Iterator[str]:
 
 def _savepoints(table: Table) -> dict[str, frozenset[str]]:
     """The names of the files of each savepoint."""
-    return {
-        found.time: table.active.read_savepoint(found).names
-        for found in table.timeline.completed()
-        if found.action is Action.SAVEPOINT
-    }
+    saved = (found for found in table.timeline.completed() if found.action is Action.SAVEPOINT)
+    files = ((found.time, table.active.read_savepoint(found).files) for found in saved)
+    return {time: frozenset(chain.from_iterable(kept.values())) for time, kept in files}
 
 
 def _protected(
@@ -257,7 +256,7 @@ def _protected(
             for each in plan.operations:
                 known = compacting.get(each.file_group, each.base_instant)
                 compacting[each.file_group] = min(known, each.base_instant)
-    saved = frozenset(name for names in savepoints.values() for name in names)
+    saved = frozenset(chain.from_iterable(savepoints.values()))
     return Protected(saved=saved, compacting=compacting, replaced=files.replaced)
 
 

@@ -2,16 +2,13 @@
 
 import json
 import logging
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import pyhudi
 from pyhudi.errors import OptionError, RequestError, UnsupportedError
-from pyhudi.jobs.clean import CleanRequest
-from pyhudi.jobs.result import JobResult
-from pyhudi.pipeline.clean import clean_table
 from pyhudi.services.clean import pending_cleans
 from pyhudi.storage.storage import FileStatus
 from pyhudi.table.table import open_table
@@ -21,7 +18,8 @@ from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.in_process import Rows, cleaning, clock_at, options_of
 from tests.support.in_process import write as write_rows_of
 from tests.support.memory import MemoryStorage
-from tests.support.orders import HERE, LOGGED, OPTIONS, compact, many, rows_of, write
+from tests.support.orders import LOGGED, OPTIONS, compact, many, rows_of, write
+from tests.support.orders import clean as clean_orders
 from tests.support.tree import data_files, tree
 
 FEW = {"hoodie.clean.commits.retained": "1"}
@@ -32,9 +30,7 @@ BY_VERSIONS = {
 KEPT = {**OPTIONS, "hoodie.clean.automatic": "false"}
 
 
-def clean(table: Path, options: dict[str, str] | None = None, **asked: Any) -> JobResult:
-    request = CleanRequest(base_path=str(table), hoodie_conf=options or FEW, **asked)
-    return clean_table(HERE, request)
+clean = partial(clean_orders, options=FEW)
 
 
 def aged(table: Path, updates: int = 4, options: dict[str, str] = KEPT, keys: int = 8) -> Path:
@@ -81,7 +77,7 @@ def test_what_is_planned_is_finished_before_what_is_due(tmp_path: Path) -> None:
 def test_several_plans_may_wait_where_that_is_asked_for(tmp_path: Path) -> None:
     table = aged(tmp_path / "table")
     several = {**FEW, "hoodie.clean.multiple.enabled": "true"}
-    planned = [clean(table, several, mode="schedule").instant for _ in range(2)]
+    planned = [clean(table, options=several, mode="schedule").instant for _ in range(2)]
     assert clean(table, mode="execute").files == {"deleted": 12}
     assert cleans(table) == planned
 
@@ -115,7 +111,7 @@ def test_many_files_are_deleted_in_tasks(tmp_path: Path, parallelism: str) -> No
     for number in range(4):
         write(table, many(range(60), 2 + number, "more", parts=30), "upsert", options)
     size = sum(path.stat().st_size for path in table.rglob("*.parquet"))
-    done = clean(table, {**FEW, "hoodie.clean.parallelism": parallelism})
+    done = clean(table, options={**FEW, "hoodie.clean.parallelism": parallelism})
     assert (done.files, len(data_files(table))) == ({"deleted": 90}, 60)
     left = sum(path.stat().st_size for path in table.rglob("*.parquet"))
     assert done.bytes_deleted == size - left
@@ -145,7 +141,7 @@ def test_the_result_of_a_write_has_the_time_that_its_clean_took(tmp_path: Path) 
 def test_hours_count_back_from_now(tmp_path: Path) -> None:
     table = aged(tmp_path / "table")
     hours = {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained": "1"}
-    assert clean(table, hours).status == "nothing_to_do"
+    assert clean(table, options=hours).status == "nothing_to_do"
 
 
 def test_only_where_was_written_since_the_last_clean_is_looked_into() -> None:
@@ -174,11 +170,11 @@ def test_only_where_was_written_since_the_last_clean_is_looked_into() -> None:
 @pytest.mark.parametrize("name", ["v6_cow_clean", "v6_cow_archived", "v6_cow_restore"])
 def test_a_table_that_hudi_cleaned_is_cleaned_further(name: str, tmp_path: Path) -> None:
     table = golden_copy(name, tmp_path)
-    result = clean(table, BY_VERSIONS)
+    result = clean(table, options=BY_VERSIONS)
     if result.status == "nothing_to_do":
         rows = pyhudi.read_table(table).slice(0, 3)
         write(table, rows.drop_columns([n for n in rows.column_names if n[0] == "_"]), "upsert", {})
-        result = clean(table, BY_VERSIONS)
+        result = clean(table, options=BY_VERSIONS)
     assert result.status == "committed"
     assert result.files["deleted"] > 0
 
@@ -211,7 +207,7 @@ def test_log_files_and_compacted_slices_go_together(tmp_path: Path) -> None:
         compact(table, {"hoodie.compact.inline.max.delta.commits": "1"})
     assert len(list(table.rglob(".*.log.*"))) == 6
     wanted = rows_of(table)
-    clean(table, BY_VERSIONS)
+    clean(table, options=BY_VERSIONS)
     assert list(table.rglob(".*.log.*")) == []
     assert len(data_files(table)) == 2
     assert rows_of(table) == wanted
