@@ -15,10 +15,22 @@ from pyhudi.services.rollback import roll_back
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action, State
-from tests.support.crash_cases import AGED, COPIED, LOGGED, NEXT, OLD, aged, clean_died, emptied
+from tests.support.crash_cases import (
+    AGED,
+    COPIED,
+    LOGGED,
+    NEXT,
+    OLD,
+    aged,
+    cases,
+    clean_died,
+    dead_before_commit,
+    emptied,
+)
 from tests.support.faulty import Visited, bury
 from tests.support.in_process import (
     NOW_MS,
+    SAVING,
     Options,
     Rows,
     cleaning,
@@ -46,6 +58,10 @@ LAZY, NEVER = (
     {"hoodie.clean.failed.writes.policy": policy, "hoodie.clean.automatic": "true"}
     for policy in ("LAZY", "NEVER")
 )
+
+
+SAVED = "upsert,_failed_records_saved-copy_on_write-bloom"
+SAVING_TO = {name.replace("__", "."): value for name, value in SAVING.items()}
 
 
 def clean(storage: Storage, now_ms: int = LATER, **options: str) -> object:
@@ -256,6 +272,17 @@ def test_a_lazy_clean_after_a_write_undoes_the_dead_and_leaves_the_living(table_
     assert pending_writes(storage) == []
     assert dead not in commits(storage)
     assert read_rows(storage) == {**OLD, **AGED, **NEXT}
+
+
+def test_a_lazy_clean_deletes_the_records_that_a_dead_write_saved() -> None:
+    (case,) = (each for each in cases() if each.name == SAVED)
+    world = dead_before_commit(case)
+    assert world.failed.files
+    options = underscored({**SAVING_TO, **LAZY})
+    service = cleaning(world.table, clock_at(LATER + 5_000), failed=world.failed, **options)
+    service.schedule_and_execute()
+    assert pending_writes(world.table) == []
+    assert world.failed.files == {}
 
 
 def pending_writes(storage: Storage) -> list[str]:

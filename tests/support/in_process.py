@@ -177,7 +177,7 @@ def compaction(
 
 
 def cleaning(
-    storage: Storage, clock: Clock, runner: InProcessRunner | None = None, **options: str
+    storage: Storage, clock: Clock, *, failed: Storage | None = None, **options: str
 ) -> CleanService:
     """Cleans that keep the files of one commit, unless options say otherwise."""
     chosen = {
@@ -185,7 +185,7 @@ def cleaning(
         WAIT: "0",
         **{name.replace("__", "."): value for name, value in options.items()},
     }
-    environment = Surroundings(clock, runner or InProcessRunner()).environment(storage)
+    environment = Surroundings(clock, failed=failed).environment(storage)
     return clean_service(environment, storage, WriteConfig.from_options(chosen))
 
 

@@ -40,6 +40,7 @@ from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.exclusion import Writer
+from pyhudi.write.failed import keep_saved
 
 # So few files are gone before a runner has started a task.
 _IN_DRIVER = 16
@@ -82,7 +83,7 @@ def clean_table(environment: Environment, request: CleanRequest) -> JobResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanService:
-    """The cleans of a table."""
+    """One run of cleans of a table, which is as it was when the service was made."""
 
     environment: Environment
     table: Table
@@ -131,7 +132,7 @@ class CleanService:
 
     def look(self, mode: str, instant: str | None = None) -> JobResult:
         """What one of the modes would delete; nothing is written."""
-        table, found = self.table.refresh(), list[Decision]()
+        table, found = self.table, list[Decision]()
         if mode != "schedule":
             waiting = (each for each in pending_cleans(table) if instant in (None, each.time))
             planned = (planned_files(table, each) for each in waiting)
@@ -159,11 +160,16 @@ class CleanService:
         )
 
     def _begun(self) -> Table:
-        """The table as it is now, without dead writes where cleans undo them."""
-        table = self.table.refresh()
+        """The table, without dead writes where cleans undo them."""
+        table = self.table
         if self.config.services.clean.failed_writes is not FailedWritesPolicy.LAZY:
             return table
-        return table.refresh() if undo_dead_writes(self._writer(table)) else table
+        undone, saved_to = undo_dead_writes(self._writer(table)), self.config.failures.path
+        if undone and saved_to is not None:
+            storage = self.environment.open_storage(saved_to)
+            for instant in undone:
+                keep_saved(storage, instant, ())
+        return table.refresh() if undone else table
 
     def _planned(self, table: Table) -> tuple[Instant, Decision] | None:
         with self.watch.stage("plan"):
