@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from pyhudi.flags import flags_of
+from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.upsert import UpsertRequest
 
@@ -15,7 +16,11 @@ _OF_SPARK = {"--driver-memory": "driver_memory=", "--executor-memory": "executor
 
 
 def _arguments() -> Mapping[str, str]:
-    flags = {**flags_of(UpsertRequest), **flags_of(CompactionRequest)}
+    flags = {
+        **flags_of(UpsertRequest),
+        **flags_of(CompactionRequest),
+        **flags_of(CleanRequest),
+    }
     named = {flag.name: f"{name}=" for name, flag in flags.items() if name != "result_path"}
     return named | _OWN | _OF_SPARK
 

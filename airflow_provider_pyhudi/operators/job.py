@@ -26,10 +26,10 @@ from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_k
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.config.known import refuse_unknown
+from pyhudi.config.options.operations import Operation
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.errors import HudiError
 from pyhudi.flags import to_secrets
-from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION
 from pyhudi.jobs.request import Request
 from pyhudi.jobs.result import JobResult
 from pyhudi.table.result_line import result_line
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 # XCom lies in Airflow's database: a commit may touch more partitions than belong there.
 MOST_PARTITIONS = 100
+
+_WRITES = frozenset(each.value for each in Operation)
+_UNTRACED = "the job left nothing on the timeline; its own log says why"
+_UNSEEN = "what the job did is told by its own log"
 
 
 class PyhudiJobOperator(SparkSubmitOperator):
@@ -159,7 +163,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         except AirflowException as error:
             # Airflow shows what an error came of last, here a command of many lines.
             raise error from None
-        is_write = result.operation not in (COMPACTION, LOG_COMPACTION)
+        is_write = result.operation in _WRITES
         hint = hint_at_empty_interval(context)
         if hint and is_write and result.instant is None:
             self.log.warning("Nothing was written: %s", hint)
@@ -258,7 +262,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             operation=request.operation_name,
             table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
-            reason="the job left nothing on the timeline; its own log says why",
+            reason=_UNSEEN if request.trace == "none" else _UNTRACED,
         )
 
     def _announce(self, context: Context, result: JobResult) -> dict[str, Any]:
@@ -284,6 +288,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
+    if request.trace == "none":
+        return None
     find = tables.find_plan if request.trace == "plan" else tables.find_commit
     return find(request.base_path, request.idempotency_key, operation=request.operation_name)
 

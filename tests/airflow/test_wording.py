@@ -6,6 +6,7 @@ from airflow_provider_pyhudi.exceptions import engine_error
 from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.errors import SourceError
 from pyhudi.flags import flags_of
+from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.spark.failures import explain
@@ -29,7 +30,7 @@ def test_flags_become_arguments(message: str, expected: str) -> None:
     assert in_arguments(message) == expected
 
 
-@pytest.mark.parametrize("request_type", [UpsertRequest, CompactionRequest])
+@pytest.mark.parametrize("request_type", [UpsertRequest, CompactionRequest, CleanRequest])
 def test_no_flag_of_a_job_is_advised_to_a_dag(request_type: type) -> None:
     names = {flag.name for name, flag in flags_of(request_type).items() if name != "result_path"}
     assert [name for name in sorted(names) if name in in_arguments(name)] == []

@@ -15,6 +15,7 @@ from tests.support.in_process import (
     NOW_MS,
     Rows,
     clock_at,
+    data_files,
     leftovers,
     new_table,
     outcome,
@@ -42,7 +43,7 @@ def test_a_stop_at_any_call_leaves_all_or_nothing(
     assert IS_WHOLE or row_of(case, course) in told, f"{REWRITE} counts again what {PAGE.name} says"
     deaths, errors = (1, 1) if case.operation == "recovery" else (DEATHS, ERRORS)
     points = try_deaths(case, course, course.states[number % deaths :: deaths])
-    points += try_errors(case, world, course.faults()[number % errors :: errors])
+    points += try_errors(case, course, world, course.faults()[number % errors :: errors])
     record_property("points", points)
 
 
@@ -54,10 +55,13 @@ def try_deaths(case: Case, course: Course, chosen: Sequence[State]) -> int:
         assert seen in (case.before, case.after), what
         bury(world.table)
         check_next(case, world, seen, count, what)
+        check_gone(case, course, world, what)
     return course.calls if chosen == course.states else len(chosen)
 
 
-def try_errors(case: Case, before: World, chosen: Sequence[tuple[Fault, int]]) -> int:
+def try_errors(
+    case: Case, course: Course, before: World, chosen: Sequence[tuple[Fault, int]]
+) -> int:
     """How many there are; each begins in the world of before."""
     for count, (kind, at) in enumerate(chosen):
         world = before.copy()
@@ -69,7 +73,15 @@ def try_errors(case: Case, before: World, chosen: Sequence[tuple[Fault, int]]) -
         if case.is_compaction or case.operation == "recovery":
             bury(world.table)  # its heartbeat may stay until the process ends
         check_next(case, world, seen, count, what)
+        check_gone(case, course, world, what)
     return len(chosen)
+
+
+def check_gone(case: Case, course: Course, world: World, what: str) -> None:
+    """What a clean was to delete is deleted in the end."""
+    if case.operation.startswith("clean"):
+        first, last = course.states[0].world.table, course.states[-1].world.table
+        assert not data_files(world.table) & (data_files(first) - data_files(last)), what
 
 
 def check_next(case: Case, world: World, seen: Rows, count: int, what: str) -> None:

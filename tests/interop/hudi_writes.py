@@ -121,17 +121,43 @@ def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[An
         client.close()
 
 
-def clean(hudi: Hudi, table: str, retain: int = 1) -> str | None:
-    """Clean to the newest `retain` commits; answer the clean instant, None when nothing was due."""
+def clean(
+    hudi: Hudi, table: str, retain: int = 1, options: dict[str, str] | None = None
+) -> str | None:
+    """Clean to the newest `retain` commits, or as options say; answer the clean instant.
+
+    That is None when nothing was due.
+    """
     names = ("hoodie.cleaner.commits.retained", "hoodie.clean.commits.retained")
-    options = dict.fromkeys(names, str(retain))
-    options["hoodie.keep.min.commits"] = str(retain + 1)
-    options["hoodie.keep.max.commits"] = str(retain + 2)
+    chosen = dict.fromkeys(names, str(retain))
+    chosen["hoodie.keep.min.commits"] = str(retain + 1)
+    chosen["hoodie.keep.max.commits"] = str(retain + 2)
     before = _cleans(hudi, table)
-    with write_client(hudi, table, options) as client:
+    with write_client(hudi, table, chosen | (options or {})) as client:
         client.clean()
     new = _cleans(hudi, table) - before
     return max(new) if new else None
+
+
+def plan_clean(hudi: Hudi, table: str, options: dict[str, str]) -> str | None:
+    """Plan a clean; answer its instant, None when nothing was due."""
+    service = hudi.apache.common.model.TableServiceType.CLEAN
+    with write_client(hudi, table, options) as client:
+        return _planned(
+            client.scheduleTableService(hudi.apache.common.util.Option.empty(), service)
+        )
+
+
+def savepoint(hudi: Hudi, table: str, instant: str) -> None:
+    """Keep the files of an instant."""
+    with write_client(hudi, table, {}) as client:
+        client.savepoint(instant, "test", "kept")
+
+
+def delete_savepoint(hudi: Hudi, table: str, instant: str) -> None:
+    """Keep them no longer."""
+    with write_client(hudi, table, {}) as client:
+        client.deleteSavepoint(instant)
 
 
 def _cleans(hudi: Hudi, table: str) -> set[str]:

@@ -22,6 +22,7 @@ from tests.support.golden import golden_copy
 from tests.support.mergers import JOINING
 from tests.support.orders import LOGGED, OPERATION, OPTIONS, commit_of, many, marked, orders
 from tests.support.spark_orders import frame
+from tests.support.tree import data_files
 
 pytestmark = pytest.mark.spark
 
@@ -127,6 +128,23 @@ def test_a_compaction_leaves_the_same_table_on_both(spark, tmp_path, kind: str) 
         assert compact(table, mode="execute", kind=kind).status == "nothing_to_do"
         left.append(left_by(table, done))
     assert left[0] == left[1]
+
+
+def test_a_clean_deletes_the_same_files_on_both(spark, tmp_path: Path) -> None:
+    """So many that they go in tasks."""
+    first, left = tmp_path / "first", []
+    options = {**OPTIONS, "hoodie.clean.automatic": "false"}
+    for number in range(4):
+        here.write(first, many(range(40), number, "", 20), "upsert", options)
+    few = {"hoodie.clean.commits.retained": "1"}
+    for name, clean in {"a": here.clean, "b": partial(pyhudi.spark.clean, spark)}.items():
+        table = Path(shutil.copytree(first, tmp_path / name / "t"))
+        planned = clean(table, options=few, dry_run=True)
+        done = clean(table, options=few)
+        assert (planned.files, done.files) == ({"planned": 40}, {"deleted": 40})
+        left.append((data_files(table), done.bytes_deleted, planned.by_partition))
+    assert left[0] == left[1]
+    assert len(left[0][0]) == 40
 
 
 def test_rows_marked_deleted_and_failed_ones_are_the_same_on_both(spark, tmp_path) -> None:

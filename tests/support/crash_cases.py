@@ -1,7 +1,7 @@
 """What is stopped at each of its storage calls: every operation, table type and index."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -15,8 +15,10 @@ from tests.support.in_process import (
     SAVING,
     Options,
     Rows,
+    cleaning,
     clock_at,
     compaction,
+    data_files,
     options_of,
     run_pending,
     write,
@@ -62,6 +64,11 @@ class Case:
         return "-".join((self.operation, self.table_type, self.index)).replace(" ", "_").lower()
 
     @property
+    def is_clean(self) -> bool:
+        """Whether a plan may stay, to be finished by the next clean."""
+        return "clean" in self.operation
+
+    @property
     def is_compaction(self) -> bool:
         """Whether a plan may stay, to be run by the next."""
         return "compaction" in self.operation
@@ -69,6 +76,8 @@ class Case:
     def go_on(self, world: World, number: int) -> Rows:
         """Let others write and compact after it; gives what of their rows is to be read."""
         clock = clock_at(NOW_MS + 60_000)
+        if self.is_clean:
+            cleaning(world.table, clock).schedule_and_execute()
         if self.is_compaction:
             write_nothing(world.table, clock, self.options)
             run_pending(world.table, clock)
@@ -86,7 +95,7 @@ def cases() -> list[Case]:
         for table_type in (COPIED, LOGGED)
         for case in (*_writes(table_type), *_first_writes(table_type), _recovery(table_type))
     ]
-    return [*found, *_compactions()]
+    return [*found, *_compactions(), *_cleans()]
 
 
 def _writes(table_type: str) -> Iterator[Case]:
@@ -268,3 +277,84 @@ def _service(table: Storage, _: Storage, *, kind: str, step: str) -> None:
         service.execute_all()
     else:
         service.unschedule(service.oldest_pending() or "")
+
+
+def _cleans() -> Iterator[Case]:
+    for table_type in (COPIED, LOGGED):
+        for what, prepare, step in (
+            ("run", aged, "execute"),
+            ("planned", aged, "schedule"),
+            ("run after a death", clean_died, "execute"),
+            ("of an emptied partition", emptied, "execute"),
+        ):
+            before = {**OLD, **AGED} if prepare is not emptied else {**LEFT, **AGED}
+            yield Case(
+                operation=f"clean, {what}",
+                table_type=table_type,
+                index="SIMPLE",
+                prepare=partial(prepare, table_type),
+                act=partial(_clean, step=step),
+                before=before,
+                after=before,
+                options=options_of(table_type),
+            )
+        cleaned = {"hoodie__clean__commits__retained": "1"}
+        written = _write(
+            table_type,
+            "upsert",
+            "SIMPLE",
+            MIXED,
+            {**OLD, **AGED, **MIXED},
+            note="write and clean",
+            **cleaned,
+        )
+        yield replace(written, prepare=partial(aged, table_type), before={**OLD, **AGED})
+
+
+AGED: Rows = {("x", "b"): (4, "aged"), ("y", "c"): (4, "aged")}
+LEFT: Rows = {("y", "c"): (1, "old")}
+
+
+def aged(table_type: str) -> World:
+    """A table with two files more of each partition than its rows need."""
+    world, options = World(), options_of(table_type)
+    write(world.table, OLD, clock_at(), "insert", options)
+    _age(world, table_type)
+    return world
+
+
+def emptied(table_type: str) -> World:
+    """A table that has lost a partition since, whose files are still there."""
+    world, options = World(), options_of(table_type)
+    write(world.table, OLD, clock_at(), "insert", options)
+    write(world.table, GONE, clock_at(NOW_MS + 500), "delete_partition", options)
+    _age(world, table_type)
+    return world
+
+
+def _age(world: World, table_type: str) -> None:
+    for number in (2, 3, 4):
+        rows: Rows = {key: (number, value) for key, (_, value) in AGED.items()}
+        at = NOW_MS + 1_000 * number
+        write(world.table, rows, clock_at(at), "upsert", options_of(table_type))
+        if table_type == LOGGED:
+            service = compaction(world.table, clock_at(at + 500))
+            service.schedule_and_execute()
+
+
+def clean_died(table_type: str) -> World:
+    """A table whose clean died when it had deleted a file."""
+    before = aged(table_type)
+    worlds = [
+        state.world for state in course_of(before.copy(), partial(_clean, step="execute")).states
+    ]
+    count = len(data_files(before.table))
+    return next(each for each in worlds if len(data_files(each.table)) < count).copy()
+
+
+def _clean(table: Storage, _: Storage, *, step: str) -> None:
+    service = cleaning(table, clock_at(NOW_MS + 10_000))
+    if step == "schedule":
+        assert service.schedule().instant
+    else:
+        assert service.schedule_and_execute().instant

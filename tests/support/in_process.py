@@ -1,4 +1,4 @@
-"""Writes, compactions and reads as production runs them, in this process, on tables in memory."""
+"""Writes, services and reads as production runs them, in this process, on tables in memory."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,7 @@ from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import WriteConfig
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.clean import CleanService, clean_service
 from pyhudi.pipeline.compaction import CompactionService, compaction_service
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.write import write_rows
@@ -173,6 +174,19 @@ def compaction(
     environment = Surroundings(clock, runner or InProcessRunner()).environment(storage)
     config = WriteConfig.from_options(due)
     return compaction_service(environment, compaction_kind(kind), storage, config, {})
+
+
+def cleaning(
+    storage: Storage, clock: Clock, *, failed: Storage | None = None, **options: str
+) -> CleanService:
+    """Cleans that keep the files of one commit, unless options say otherwise."""
+    chosen = {
+        "hoodie.clean.commits.retained": "1",
+        WAIT: "0",
+        **{name.replace("__", "."): value for name, value in options.items()},
+    }
+    environment = Surroundings(clock, failed=failed).environment(storage)
+    return clean_service(environment, storage, WriteConfig.from_options(chosen))
 
 
 def run_pending(storage: Storage, clock: Clock, *kinds: str) -> None:

@@ -1,4 +1,4 @@
-"""A small table of orders: rows, options, and writing and compacting them in this process."""
+"""A small table of orders: rows, options, and writing and serving it in this process."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 import pyhudi
+from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.clean import clean_table
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
@@ -77,6 +79,12 @@ def compact(table: Path, options: Mapping[str, str] | None = None, **asked: Any)
     """Compact; ``asked`` is what else a request has."""
     request = CompactionRequest(base_path=str(table), hoodie_conf=options or {}, **asked)
     return compact_table(HERE, request)
+
+
+def clean(table: Path, options: Mapping[str, str] | None = None, **asked: Any) -> JobResult:
+    """Clean; ``asked`` is what else a request has."""
+    request = CleanRequest(base_path=str(table), hoodie_conf=options or {}, **asked)
+    return clean_table(HERE, request)
 
 
 def rows_of(table: Path, **query: Any) -> list[Row]:

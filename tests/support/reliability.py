@@ -1,4 +1,4 @@
-"""The page of the points at which writes and compactions are stopped."""
+"""The page of the points at which writes and services are stopped."""
 
 from typing import Final
 
@@ -12,10 +12,10 @@ REWRITE: Final = "make reliability"
 _HEAD = """\
 # Reliability
 
-Every write and compaction below was stopped at each of its storage calls, by the functions that
-production runs, with tasks in one process and the table in memory. A death ends the process before
-a call. An error lets a call fail, at once or after it has done its work, or lets it and all later
-ones that need space fail. At each point:
+Every write, compaction and clean below was stopped at each of its storage calls, by the functions
+that production runs, with tasks in one process and the table in memory. A death ends the process
+before a call. An error lets a call fail, at once or after it has done its work, or lets it and all
+later ones that need space fail. At each point:
 
 - a reader sees the rows of before or those of after, whole; after an error that was raised, those
   of before;

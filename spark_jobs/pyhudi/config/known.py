@@ -18,6 +18,7 @@ from pyhudi.config import formats, read
 from pyhudi.config.hudi_options import HudiOption, find_option, hudi_options
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.config.options import (
+    clean,
     compaction,
     evolution,
     failures,
@@ -27,6 +28,7 @@ from pyhudi.config.options import (
     logs,
     merging,
     operations,
+    services,
     table,
 )
 from pyhudi.config.options.table import COMMIT_METADATA_PREFIX
@@ -42,6 +44,8 @@ MODULES: Mapping[ModuleType, str] = {
     files: "Files, heartbeat and waiting",
     formats: "Formats of base files",
     failures: "Rows that cannot be written",
+    services: "Services after a write",
+    clean: "Cleaning",
     compaction: "Compaction",
     read: "Reading",
     logs: "Log files",

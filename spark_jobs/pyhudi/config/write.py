@@ -27,6 +27,7 @@ from pyhudi.config.options.index import IndexConfig
 from pyhudi.config.options.logs import LogConfig
 from pyhudi.config.options.merging import MergeConfig
 from pyhudi.config.options.operations import OPERATION, BatchConfig, Operation, StoredKeys
+from pyhudi.config.options.services import ServicesConfig
 from pyhudi.config.options.table import (
     COMMIT_METADATA_PREFIX,
     IDEMPOTENCY_KEY,
@@ -82,6 +83,7 @@ class WriteConfig:
     wait: WaitConfig = part(WaitConfig)
     logs: LogConfig = part(LogConfig)
     compaction: CompactionConfig = part(CompactionConfig)
+    services: ServicesConfig = part(ServicesConfig)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> WriteConfig:

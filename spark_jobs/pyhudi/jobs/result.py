@@ -10,7 +10,13 @@ from typing import Any, Literal
 from pyhudi.errors import PlatformError
 
 Status = Literal[
-    "committed", "nothing_to_do", "already_committed", "skipped", "scheduled", "unscheduled"
+    "committed",
+    "nothing_to_do",
+    "already_committed",
+    "skipped",
+    "scheduled",
+    "unscheduled",
+    "planned",
 ]
 
 
@@ -19,7 +25,8 @@ class JobResult:
     """What a job did to a table.
 
     ``instant`` is None when nothing was written, and ``reason`` says why; it is the plan's
-    when a compaction was scheduled or unscheduled. ``records`` counts inserted, updated, deleted,
+    when a service was scheduled or unscheduled. A job that was only to look has ``planned`` what it
+    would do: nothing is written then either. ``records`` counts inserted, updated, deleted,
     ignored and failed ones; ignored are those that were left out because the stored ones are newer.
     Rows that are appended to log files are compared when these are read, so that ``ignored`` is not
     among the counts of a write that appended some under a rule that compares.
@@ -28,7 +35,8 @@ class JobResult:
     ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
-    all of them are.
+    all of them are. ``by_partition`` has the ``files`` and ``bytes`` of each partition path that
+    would be deleted, in the answer of a job that was only to look.
     """
 
     status: Status
@@ -41,16 +49,18 @@ class JobResult:
     partitions: tuple[str, ...] = ()
     files: Mapping[str, int] = field(default_factory=dict)
     bytes_written: int = 0
+    bytes_deleted: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: Mapping[str, Any] = field(default_factory=dict)
     schema_changes: tuple[str, ...] = ()
+    by_partition: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reason: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
         plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        for name in ("records", "files", "seconds", "stages", "failures"):
+        for name in ("records", "files", "seconds", "stages", "failures", "by_partition"):
             plain[name] = dict(plain[name])
         for name in ("partitions", "schema_changes"):
             plain[name] = list(plain[name])

@@ -16,10 +16,11 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.instant_text import parse_exact_instant
 from pyhudi.config.known import check_known
+from pyhudi.config.options.clean import FailedWritesPolicy
 from pyhudi.config.options.compaction import INLINE
 from pyhudi.config.table import TableType
 from pyhudi.config.write import WriteConfig
-from pyhudi.errors import HudiError, RequestError
+from pyhudi.errors import RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs.compaction import (
@@ -107,15 +108,16 @@ def _named_instant(request: CompactionRequest, table: Table) -> str:
 def compact_after(run: WriteRun, result: JobResult) -> None:
     """Plan and run compactions after a write, as its options ask for.
 
-    Those that are pending are run first. The write stays committed whatever happens to them. Where
-    nothing is asked for, the log says when a compaction is due.
+    Those that are pending are run first. Where nothing is asked for, the log says when a compaction
+    is due.
 
+    Raises:
+        HudiError: a compaction failed; one that was planned stays planned.
     Source: BaseHoodieTableServiceClient.runTableServicesInline, Hudi 0.15 and 1.1.
     """
     config = run.config.compaction
     is_asked = config.is_inline or config.is_scheduled_inline or config.is_log_inline
-    is_logged = run.target.config.table_type is TableType.MERGE_ON_READ
-    if not is_logged or result.status != "committed":
+    if run.target.config.table_type is not TableType.MERGE_ON_READ:
         return
     if not is_asked:
         _say_when_due(run, result)
@@ -127,16 +129,13 @@ def compact_after(run: WriteRun, result: JobResult) -> None:
         config=run.config,
         commit_metadata={},
     )
-    try:
-        with run.watch.stage("compact"):
-            if config.is_inline:
-                service(kind=compaction_kind(COMPACTION_KIND)).execute_all()
-            elif config.is_scheduled_inline:
-                service(kind=compaction_kind(COMPACTION_KIND)).schedule_unless_pending()
-            if config.is_log_inline:
-                service(kind=compaction_kind(LOG_COMPACTION_KIND)).execute_all()
-    except (HudiError, pa.ArrowException, OSError, MemoryError) as failure:
-        _log.warning("%s: the write is committed, but not compacted: %s", result.table, failure)
+    with run.watch.stage("compact"):
+        if config.is_inline:
+            service(kind=compaction_kind(COMPACTION_KIND)).execute_all()
+        elif config.is_scheduled_inline:
+            service(kind=compaction_kind(COMPACTION_KIND)).schedule_unless_pending()
+        if config.is_log_inline:
+            service(kind=compaction_kind(LOG_COMPACTION_KIND)).execute_all()
 
 
 def _say_when_due(run: WriteRun, result: JobResult) -> None:
@@ -255,7 +254,14 @@ class CompactionService:
         return self.turn.take(lambda: self._writer(self.table), attempt)
 
     def _writer(self, table: Table) -> Writer:
-        return writer_of(table, self.environment.clock, self.config.heartbeat, self.turn)
+        policy = self.config.services.clean.failed_writes
+        return writer_of(
+            table,
+            self.environment.clock,
+            self.config.heartbeat,
+            self.turn,
+            undoes_dead=policy is not FailedWritesPolicy.NEVER,
+        )
 
     def _nothing(self, what: str) -> JobResult:
         kind = "log compaction" if self.kind.operation == LOG_COMPACTION else "compaction"

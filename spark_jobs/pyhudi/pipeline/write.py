@@ -14,10 +14,10 @@ from functools import partial
 from pyhudi.config.options.operations import Operation
 from pyhudi.errors import InvariantError, TableChangedError
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.after_commit import serve_after
 from pyhudi.pipeline.batch.source import SourceRows
 from pyhudi.pipeline.batch.staging import stage
 from pyhudi.pipeline.begun import Begun, write_at_an_instant
-from pyhudi.pipeline.compaction import compact_after
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.bulk import bulk_insert
 from pyhudi.pipeline.replacing import delete_partitions, replaced_groups
@@ -60,7 +60,7 @@ def write_rows(
                 raise
             run = run.again()
         else:
-            compact_after(run, result)
+            serve_after(run, result)
             return replace(result, seconds=run.watch.seconds(), stages=run.watch.stages())
     return run.already(run.earlier, run.target.table)
 

@@ -20,6 +20,7 @@ from pyhudi.actions.commit import (
 )
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_known
+from pyhudi.config.options.clean import FailedWritesPolicy
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.write import WriteConfig
 from pyhudi.jobs.result import JobResult, Status
@@ -140,7 +141,14 @@ class WriteRun:
 
     def writer(self, table: Table) -> Writer:
         """One who writes the table."""
-        return writer_of(table, self.environment.clock, self.config.heartbeat, self.turn)
+        policy = self.config.services.clean.failed_writes
+        return writer_of(
+            table,
+            self.environment.clock,
+            self.config.heartbeat,
+            self.turn,
+            undoes_dead=policy is FailedWritesPolicy.EAGER,
+        )
 
     def with_failures(self, failures: Failures) -> WriteRun:
         """The same write, knowing what of it failed."""

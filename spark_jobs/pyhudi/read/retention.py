@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from pyhudi.config.read import ReadConfig
-from pyhudi.errors import ConflictError, RequestError
+from pyhudi.errors import ConflictError, MissingFileError, RequestError
 from pyhudi.timeline.instant import Action, Instant
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def refuse_unreadable(table: Table, as_of: str) -> None:
         ConflictError: a write that began before it has not finished.
     Source: TimelineUtils.validateTimestampAsOf, Hudi 0.15 and 1.1; it does not look at the archive.
     """
-    cleaned = _earliest_retained(table)
+    cleaned = earliest_retained(table)
     if cleaned is not None and as_of < cleaned:
         raise RequestError(
             f"the table cannot be read as of {as_of}: it has been cleaned, and what is retained "
@@ -99,12 +99,28 @@ def warn_of_no_rows(table: Table, query: ReadConfig) -> None:
         )
 
 
-def _earliest_retained(table: Table) -> str | None:
-    """The earliest instant whose files are all there, going by the last clean; None without one."""
-    cleans = [i for i in table.timeline.completed() if i.action is Action.CLEAN]
-    if not cleans:
+def earliest_retained(table: Table) -> str | None:
+    """The earliest instant whose files are all there, going by the last clean; None without one.
+
+    A clean that is planned may be deleting at this moment, or go on whenever somebody finishes it.
+    """
+    cleans = [i for i in table.timeline if i.action is Action.CLEAN]
+    found = [_retained_by(table, clean) for clean in cleans if not clean.is_completed]
+    done = [clean for clean in cleans if clean.is_completed]
+    found += [_retained_by(table, clean) for clean in done[-1:]]
+    return max((time for time in found if time is not None), default=None)
+
+
+def _retained_by(table: Table, clean: Instant) -> str | None:
+    if clean.is_completed:
+        return table.active.read_clean(clean).earliest_retained or clean.time
+    try:
+        plan = table.active.read_clean_plan(clean)
+    except MissingFileError:
+        return None  # taken from the timeline since it was listed
+    if plan is None:
         return None
-    return table.active.read_clean(cleans[-1]).earliest_retained or cleans[-1].time
+    return plan.last_completed if plan.earliest is None else plan.earliest.time
 
 
 def _is_archived(table: Table) -> bool:

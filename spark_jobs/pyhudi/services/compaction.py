@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyhudi.actions.compaction import CompactionPlan
+from pyhudi.config.options.clean import FAILED_WRITES
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, CorruptTableError, RequestError, WriterAtWorkError
 from pyhudi.filegroup.names import parse_base_file_name
@@ -243,7 +244,7 @@ def undisturbed(writer: Writer) -> Iterator[tuple[Table, str]]:
     recover(writer)
     with nobody_writing(writer) as own:
         table = writer.table.refresh()
-        _check_no_dead_write(table, own)
+        _check_no_dead_write(writer, table, own)
         yield table, own
 
 
@@ -252,10 +253,16 @@ def run_number(writer: Writer) -> int:
     return writer.clock.now_ms() % _RUNS
 
 
-def _check_no_dead_write(table: Table, own: str) -> None:
+def _check_no_dead_write(writer: Writer, table: Table, own: str) -> None:
     """Refuse to plan while a write waits to be rolled back: that deletes its log files."""
     for instant in table.timeline.pending_writes():
         if instant.time != own and table.active.clustered_groups(instant) is None:
+            if not writer.undoes_dead:
+                raise ConflictError(
+                    f"the write {instant.time} has died, and {FAILED_WRITES.key} leaves it as it "
+                    "is; roll it back first",
+                    where=table.storage.uri,
+                )
             raise WriterAtWorkError(
                 f"the write {instant.time} has just died; retry, which rolls it back first",
                 where=table.storage.uri,

@@ -30,18 +30,31 @@ from pyhudi.transaction.turn import Turn
 
 
 def writer_of(
-    table: Table, clock: Clock, heartbeat: HeartbeatConfig, turn: Turn | None = None
+    table: Table,
+    clock: Clock,
+    heartbeat: HeartbeatConfig,
+    turn: Turn | None = None,
+    *,
+    undoes_dead: bool = True,
 ) -> Writer:
     """One who writes a table, and whose instants are undone when they fail.
 
     Without a ``turn`` it goes before those who wait.
     """
-    writer = Writer(table=table, clock=clock, heartbeat=heartbeat, undo=partial(undo, table, clock))
+    writer = Writer(
+        table=table,
+        clock=clock,
+        heartbeat=heartbeat,
+        undo=partial(undo, table, clock),
+        undoes_dead=undoes_dead,
+    )
     return writer if turn is None else replace(writer, is_behind=turn.is_behind)
 
 
 def recover(writer: Writer) -> tuple[str, ...]:
     """Bring the table back to where no write is pending; the instants that were undone.
+
+    A writer that does not undo dead writes leaves them where they are.
 
     Raises:
         WriterAtWorkError: a pending write is alive, or others wait that came before.
@@ -58,14 +71,28 @@ def recover(writer: Writer) -> tuple[str, ...]:
             continue
         if writer.is_alive(instant.time):
             raise at_work(writer, [instant.time])
-        roll_back(table, writer.clock, instant.time)
-        undone.append(instant.time)
+        if writer.undoes_dead:
+            roll_back(table, writer.clock, instant.time)
+            undone.append(instant.time)
     waiting = _sweep(writer)
     if writer.is_behind(waiting):
         raise WriterAtWorkError(
             f"{len(waiting)} other writers wait for their turn; retry when they have ended",
             where=writer.storage.uri,
         )
+    return tuple(undone)
+
+
+def undo_dead_writes(writer: Writer) -> tuple[str, ...]:
+    """Undo the writes that died, whoever else is at work; their instants.
+
+    Source: BaseHoodieTableServiceClient.getInstantsToRollbackForLazyCleanPolicy, Hudi 0.15.
+    """
+    active, undone = writer.active, []
+    for instant in active.load().pending_writes():
+        if active.clustered_groups(instant) is None and not writer.is_alive(instant.time):
+            roll_back(writer.table, writer.clock, instant.time)
+            undone.append(instant.time)
     return tuple(undone)
 
 

@@ -1,4 +1,4 @@
-"""A job's result in one line, for the end of a log."""
+"""A job's result in one line, for the end of a log, and what it would delete as a table."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ _COUNTS = (
 def result_line(result: JobResult) -> str:
     """What a job did, to how many records, and how long each stage took; or why it did nothing."""
     head, seconds = f"{result.table}: {result.operation}", _seconds(result)
+    if result.status == "planned":
+        planned = sum(each["bytes"] for each in result.by_partition.values())
+        return f"{head} would delete {_files(result.files['planned'], planned)}; nothing was done"
     if result.instant is None:
         return f"{head} wrote nothing: {', '.join(filter(None, (result.reason, seconds)))}"
     match result.status:
@@ -35,6 +38,19 @@ def result_line(result: JobResult) -> str:
     return f"{said}, {seconds}" if seconds else said
 
 
+def deletion_table(result: JobResult) -> str:
+    """The files and bytes of each partition that a job would delete, and their sums, in columns."""
+    rows = [
+        (partition or "(not partitioned)", each["files"], each["bytes"])
+        for partition, each in result.by_partition.items()
+    ]
+    rows.append(("all", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    texts = [("partition", "files", "MiB")]
+    texts += [(name, f"{files:,}", f"{size / _MIB:,.1f}") for name, files, size in rows]
+    first, second, third = (max(map(len, column)) for column in zip(*texts, strict=True))
+    return "\n".join(f"{a:<{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in texts)
+
+
 def _what(result: JobResult) -> Iterator[str]:
     """What became of the records, then of the files where that says more."""
     records, files = result.records, result.files
@@ -43,9 +59,11 @@ def _what(result: JobResult) -> Iterator[str]:
         said.append("those older than the stored ones are left out when they are read")
     if files.get("replaced"):
         said.append(f"{_count(files['replaced'], 'file group')} replaced")
+    if "deleted" in files:
+        said.append(f"{_files(files['deleted'], result.bytes_deleted)} deleted")
     if not said:
         written = files.get("created", 0) + files.get("rewritten", 0) + files.get("appended", 0)
-        said.append(f"{_count(written, 'file')} of {result.bytes_written / _MIB:,.1f} MiB written")
+        said.append(f"{_files(written, result.bytes_written)} written")
     yield from said
     yield from result.schema_changes
 
@@ -60,6 +78,10 @@ def _seconds(result: JobResult) -> str:
     if total is None:
         return ""
     return f"{total:.1f} s" + (f" ({', '.join(stages)})" if stages else "")
+
+
+def _files(number: int, size_bytes: int) -> str:
+    return f"{_count(number, 'file')} of {size_bytes / _MIB:,.1f} MiB"
 
 
 def _count(number: int, what: str) -> str:

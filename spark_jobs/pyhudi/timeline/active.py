@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pyhudi.actions.clean import CleanMetadata
+from pyhudi.actions.clean import CleanMetadata, CleanPlan
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.actions.file_group import GroupId
 from pyhudi.actions.json_text import pretty
 from pyhudi.actions.replace import RequestedReplace
 from pyhudi.actions.rollback import RollbackPlan
+from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.errors import MissingFileError, StorageError, located
@@ -147,6 +148,21 @@ class ActiveTimeline:
     def read_clean(self, instant: Instant) -> CleanMetadata:
         """What a completed clean did."""
         return self._read(instant, CleanMetadata)
+
+    def read_clean_plan(self, instant: Instant) -> CleanPlan | None:
+        """The plan of a clean; None where its file is empty, which Hudi may leave when it dies.
+
+        Source: CleanActionExecutor.runClean, Hudi 0.15: the inflight file has the plan as well.
+        """
+        try:
+            data = self._data(instant.in_state(State.REQUESTED))
+        except MissingFileError:
+            data = self._data(instant.in_state(State.INFLIGHT))
+        return self._parsed(instant, data, CleanPlan) if data else None
+
+    def read_savepoint(self, instant: Instant) -> SavepointMetadata:
+        """Which files a savepoint keeps."""
+        return self._read(instant.in_state(State.COMPLETED), SavepointMetadata)
 
     def clustered_groups(self, instant: Instant) -> frozenset[GroupId] | None:
         """The file groups that a pending clustering rewrites; None for any other instant.

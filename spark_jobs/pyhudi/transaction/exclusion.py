@@ -13,7 +13,7 @@ from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
-from pyhudi.timeline.instant import Instant
+from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.heartbeat import is_alive
 from pyhudi.transaction.markers import MarkedFile
@@ -30,14 +30,16 @@ def _goes_first(_: Collection[Ticket]) -> bool:
 class Writer:
     """One who writes a table, and what that takes.
 
-    ``undo`` takes back an instant of this writer that failed. ``is_behind`` says whether some of
-    those who wait go before it.
+    ``undoes_dead`` says whether it undoes the writes of others that died. ``undo`` takes back an
+    instant of this writer that failed. ``is_behind`` says whether some of those who wait go before
+    it.
     """
 
     table: Table
     clock: Clock
     heartbeat: HeartbeatConfig
     undo: Callable[[Instant], None]
+    undoes_dead: bool = True
     is_behind: Callable[[Collection[Ticket]], bool] = _goes_first
 
     @property
@@ -134,8 +136,12 @@ def _alive(writer: Writer, timeline: Timeline) -> list[str]:
 
 
 def _check_latest(writer: Writer, instant: Instant, timeline: Timeline) -> None:
-    """Refuse an instant that is not the latest: it was drawn before a later one was."""
-    later = [found.time for found in timeline if found.time > instant.time]
+    """Refuse an instant that is not the latest: it was drawn before a later one was.
+
+    A clean writes no rows, and runs beside whoever does.
+    """
+    others = (found.time for found in timeline if found.action is not Action.CLEAN)
+    later = [time for time in others if time > instant.time]
     if later:
         raise WriterAtWorkError(
             f"another writer was faster (instant {max(later)}, this one had drawn {instant.time}); "

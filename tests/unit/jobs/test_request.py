@@ -12,6 +12,7 @@ from pyhudi.config.options.operations import PARTITIONS_TO_DELETE
 from pyhudi.config.options.table import ORDERING_FIELD, RECORD_KEY_FIELD, TABLE_NAME
 from pyhudi.errors import OptionError, PlatformError
 from pyhudi.flags import flags_of, to_secrets, with_secrets
+from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.request import Request
 from pyhudi.jobs.result import JobResult
@@ -259,6 +260,32 @@ def test_a_mode_may_be_written_as_hudi_writes_it(mode: str) -> None:
     assert (asked.mode, asked.kind) == ("schedule_and_execute", "log_compaction")
     assert asked == CompactionRequest.from_args(asked.to_args())
     assert CompactionRequest(base_path="/t", mode="Schedule").trace == "plan"
+
+
+@pytest.mark.parametrize(
+    ("mode", "instant", "why"),
+    [
+        ("unschedule", None, "mode is 'unschedule'"),
+        ("schedule", "1", "takes no instant"),
+        ("execute", "2026-01-02", "no single instant"),
+    ],
+)
+def test_a_clean_is_refused_a_mode_that_it_has_not(
+    mode: str, instant: str | None, why: str
+) -> None:
+    args = CleanRequest(base_path="/t", mode=mode, instant=instant).to_args()
+    with pytest.raises(OptionError, match=why):
+        CleanRequest.from_args(args)
+
+
+def test_what_a_clean_is_asked_for_are_options_of_hudi() -> None:
+    args = [*BASE, "--mode=scheduleAndExecute", "--dry-run", "--retain-commits=3"]
+    asked = CleanRequest.from_args([*args, "--policy=KEEP_LATEST_BY_HOURS"])
+    assert (asked.mode, asked.dry_run, asked.trace) == ("schedule_and_execute", True, "none")
+    assert asked.options() == {
+        "hoodie.clean.commits.retained": "3",
+        "hoodie.clean.policy": "KEEP_LATEST_BY_HOURS",
+    }
 
 
 def test_a_compaction_is_named_to_the_millisecond() -> None:

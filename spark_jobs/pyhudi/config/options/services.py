@@ -1,0 +1,20 @@
+"""Which services of a table run after a write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyhudi.config import option
+from pyhudi.config.option import declare, part, setting
+from pyhudi.config.options.clean import CleanConfig
+
+ENABLED = declare("hoodie.table.services.enabled", option.parse_bool, default=True)
+"""a write runs the services that its other options ask for: cleaning and compaction"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServicesConfig:
+    """What keeps a table in order after a write, apart from compaction."""
+
+    is_enabled: bool = setting(ENABLED)
+    clean: CleanConfig = part(CleanConfig)
