@@ -12,6 +12,7 @@ from pyhudi.actions.file_group import GroupId
 from pyhudi.actions.json_text import pretty
 from pyhudi.actions.replace import RequestedReplace
 from pyhudi.actions.rollback import RollbackPlan
+from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.errors import MissingFileError, StorageError, located
@@ -143,6 +144,10 @@ class ActiveTimeline:
     def read_rollback_plan(self, instant: Instant) -> RollbackPlan:
         """The plan of a rollback."""
         return self._read(instant.in_state(State.REQUESTED), RollbackPlan)
+
+    def read_savepoint(self, instant: Instant) -> SavepointMetadata:
+        """What a completed savepoint keeps."""
+        return self._read(instant, SavepointMetadata)
 
     def read_clean(self, instant: Instant) -> CleanMetadata:
         """What a completed clean did."""
