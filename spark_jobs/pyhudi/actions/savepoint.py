@@ -6,7 +6,7 @@ version; files are named without their folders.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyhudi.actions.container import only_record, record_schema
@@ -27,6 +27,12 @@ class SavepointMetadata:
     created_ms: int
     comment: str
     files: Mapping[str, tuple[str, ...]]
+
+    @property
+    def paths(self) -> Iterator[str]:
+        """The files by their paths relative to the table."""
+        for partition, names in self.files.items():
+            yield from (f"{partition}/{name}" if partition else name for name in names)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SavepointMetadata:

@@ -28,7 +28,8 @@ class JobResult:
     ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
-    all of them are.
+    all of them are. ``savepoints`` are those of the table, where they are asked for: ``instant``,
+    ``user``, ``comment``, ``created_ms`` and the number of ``files`` of each.
     """
 
     status: Status
@@ -46,6 +47,7 @@ class JobResult:
     failures: Mapping[str, Any] = field(default_factory=dict)
     schema_changes: tuple[str, ...] = ()
     reason: str | None = None
+    savepoints: tuple[Mapping[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
@@ -54,6 +56,7 @@ class JobResult:
             plain[name] = dict(plain[name])
         for name in ("partitions", "schema_changes"):
             plain[name] = list(plain[name])
+        plain["savepoints"] = [dict(each) for each in self.savepoints]
         return plain
 
     def to_json(self) -> str:
@@ -70,7 +73,7 @@ class JobResult:
         try:
             found = json.loads(text)
             known = {entry.name: found[entry.name] for entry in fields(cls) if entry.name in found}
-            for name in ("partitions", "schema_changes"):
+            for name in ("partitions", "schema_changes", "savepoints"):
                 known[name] = tuple(known.get(name, ()))
             return cls(**known)
         except (TypeError, ValueError) as error:

@@ -43,6 +43,8 @@ def _what(result: JobResult) -> Iterator[str]:
         said.append("those older than the stored ones are left out when they are read")
     if files.get("replaced"):
         said.append(f"{_count(files['replaced'], 'file group')} replaced")
+    if "deleted" in files:
+        said.append(f"{_count(files['deleted'], 'file')} deleted")
     if not said:
         written = files.get("created", 0) + files.get("rewritten", 0) + files.get("appended", 0)
         said.append(f"{_count(written, 'file')} of {result.bytes_written / _MIB:,.1f} MiB written")

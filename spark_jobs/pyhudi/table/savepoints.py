@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import MissingFileError
-from pyhudi.filegroup.names import file_path
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action
 from pyhudi.timeline.timeline import Timeline
@@ -19,12 +18,7 @@ def saved_instants(active: ActiveTimeline, timeline: Timeline) -> frozenset[str]
 
 def saved_files(active: ActiveTimeline, timeline: Timeline) -> frozenset[str]:
     """The paths, relative to the table, of all files that some savepoint names."""
-    return frozenset(
-        file_path(partition, name)
-        for _, savepoint in savepoints(active, timeline)
-        for partition, names in savepoint.files.items()
-        for name in names
-    )
+    return frozenset(path for _, kept in savepoints(active, timeline) for path in kept.paths)
 
 
 def savepoints(
