@@ -31,7 +31,10 @@ from pyhudi.errors import HudiError
 from pyhudi.flags import to_secrets
 from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION
 from pyhudi.jobs.request import Request
+from pyhudi.jobs.restore import RESTORE
 from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.rollback import ROLLBACK
+from pyhudi.jobs.savepoint import DELETE_SAVEPOINT, LIST_SAVEPOINTS, SAVEPOINT
 from pyhudi.table.result_line import result_line
 
 if TYPE_CHECKING:
@@ -39,6 +42,11 @@ if TYPE_CHECKING:
 
 # XCom lies in Airflow's database: a commit may touch more partitions than belong there.
 MOST_PARTITIONS = 100
+_SERVICES = (
+    *(COMPACTION, LOG_COMPACTION, ROLLBACK, RESTORE),
+    *(SAVEPOINT, DELETE_SAVEPOINT, LIST_SAVEPOINTS),
+)
+"""What has no rows of a data interval to write."""
 
 
 class PyhudiJobOperator(SparkSubmitOperator):
@@ -159,7 +167,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         except AirflowException as error:
             # Airflow shows what an error came of last, here a command of many lines.
             raise error from None
-        is_write = result.operation not in (COMPACTION, LOG_COMPACTION)
+        is_write = result.operation not in _SERVICES
         hint = hint_at_empty_interval(context)
         if hint and is_write and result.instant is None:
             self.log.warning("Nothing was written: %s", hint)
@@ -258,7 +266,9 @@ class PyhudiJobOperator(SparkSubmitOperator):
             operation=request.operation_name,
             table=TABLE_NAME.read(request.options()),
             base_path=request.base_path,
-            reason="the job left nothing on the timeline; its own log says why",
+            reason="its own log says what the job did"
+            if request.trace == "none"
+            else "the job left nothing on the timeline; its own log says why",
         )
 
     def _announce(self, context: Context, result: JobResult) -> dict[str, Any]:
@@ -284,6 +294,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
+    if request.trace == "none":
+        return None
     find = tables.find_plan if request.trace == "plan" else tables.find_commit
     return find(request.base_path, request.idempotency_key, operation=request.operation_name)
 

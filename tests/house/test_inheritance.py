@@ -12,6 +12,9 @@ A_REQUEST = ("Request", "may be one level deep: the flags that every job has, an
 CONTRACTS = {
     "pyhudi/flags.py:_Parser": ("ArgumentParser", "argparse reports errors by a method"),
     "pyhudi/jobs/compaction.py:CompactionRequest": A_REQUEST,
+    "pyhudi/jobs/restore.py:RestoreRequest": A_REQUEST,
+    "pyhudi/jobs/rollback.py:RollbackRequest": A_REQUEST,
+    "pyhudi/jobs/savepoint.py:SavepointRequest": A_REQUEST,
     "pyhudi/jobs/upsert.py:UpsertRequest": A_REQUEST,
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
     "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
@@ -21,6 +24,9 @@ CONTRACTS = {
         "SparkSubmitOperator",
         "the Spark provider's arguments are ours too",
     ),
+    "airflow_provider_pyhudi/operators/restore.py:PyhudiRestoreOperator": AN_OPERATOR,
+    "airflow_provider_pyhudi/operators/rollback.py:PyhudiRollbackOperator": AN_OPERATOR,
+    "airflow_provider_pyhudi/operators/savepoint.py:PyhudiSavepointOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/retries.py:SpreadRetries": ("RetryPolicy", "Airflow's contract"),
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": (

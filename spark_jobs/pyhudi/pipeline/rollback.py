@@ -8,7 +8,7 @@ from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.service_run import ServiceRun, deleted_files
 from pyhudi.services.recovery import recover
-from pyhudi.services.rollback import revert_compaction, roll_back, rollback_target
+from pyhudi.services.rollback import revert_compaction, roll_back, rollback_target, rollbacks_of
 from pyhudi.services.undo_completed import roll_back_completed
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
@@ -42,7 +42,8 @@ def _roll_back(run: ServiceRun, time: str) -> JobResult:
             reason=f"{before.action.value} {time} is planned and has not run; the job compaction "
             "takes a plan back with the mode unschedule",
         )
-    if before is None:
+    active = run.table.active
+    if before is None and not rollbacks_of(active, active.load().pending(), time):
         return _done(run, run.table.refresh(), time, is_new=False)
     run.without_metadata_table()
     with run.watch.stage("rollback"):
