@@ -1,7 +1,10 @@
 """Rollback, savepoint and restore: what Hudi leaves of a table, and what we leave of its copy."""
 
+import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,14 +14,17 @@ from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.jobs.savepoint import SavepointRequest
-from pyhudi.pipeline.restore import restore_table
-from pyhudi.pipeline.rollback import rollback_table
-from pyhudi.pipeline.savepoint import savepoint_table
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
+from pyhudi.storage.schemes import open_storage
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.rows import assert_same_rows, user_columns
 from tests.interop.scenarios import Scenario
 from tests.interop.test_merge_on_read import MERGE_ON_READ
+from tests.support.faulty import Fault, Faults, FaultyStorage, Killed
+from tests.support.in_process import outcome
 from tests.support.orders import HERE, write
 
 SCENARIO = Scenario("restored", partitions=("region",))
@@ -47,9 +53,10 @@ def copy_of(table: Path, name: str) -> Path:
 
 
 def data_of(table: Path) -> set[str]:
-    """The data files, relative to the table."""
+    """The data files, relative to the table; log files without the attempt that wrote them."""
     paths = (path.relative_to(table) for path in table.rglob("*") if path.is_file())
-    return {str(p) for p in paths if p.parts[0] != ".hoodie" and not p.name.endswith(".crc")}
+    kept = (p for p in paths if p.parts[0] != ".hoodie" and not p.name.endswith(".crc"))
+    return {re.sub(r"(\.log\.\d+)_[\d-]+$", r"\1", str(path)) for path in kept}
 
 
 def timeline_of(table: Path) -> list[str]:
@@ -66,9 +73,14 @@ def begun(hudi: RealHudi, table: Path, kind: str) -> str:
     return hudi.write(table, SCENARIO.batch(range(20, 36), 2), options=KINDS[kind])
 
 
-def check_alike(hudi: RealHudi, theirs: Path, own: Path) -> None:
-    """Both tables are the same, and both are gone on with by the other engine."""
-    assert data_of(own) == data_of(theirs)
+def check_alike(hudi: RealHudi, theirs: Path, own: Path, plan: str | None = None) -> None:
+    """Both tables are the same, and both are gone on with by the other engine.
+
+    Hudi leaves log files behind that were written on a ``plan`` of a compaction which is undone.
+    """
+    left = {name for name in data_of(theirs) if plan and f"_{plan}.log." in name}
+    assert data_of(own) == data_of(theirs) - left
+    assert bool(left) == bool(plan)
     assert timeline_of(own) == timeline_of(theirs)
     assert_same_rows(hudi.read(own), hudi.read(theirs))
     assert_same_rows(ours.read(own), hudi.read(own))
@@ -148,7 +160,7 @@ def test_savepoints_name_the_same_files(hudi: RealHudi, tmp_path: Path) -> None:
         savepoint(theirs, latest, mode="delete")
         listed = savepoint(own, mode="list").savepoints
         assert [each["instant"] for each in listed] == [earlier]
-        print(kind, timeline_of(own), timeline_of(theirs))
+        assert timeline_of(own) == timeline_of(theirs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -160,24 +172,107 @@ def test_a_restore_leaves_what_that_of_hudi_leaves(
     saved = begun(hudi, table, kind)
     hudi.ask("savepoint", table=str(table), instant=saved)
     before = hudi.read(table)
-    after_savepoint(hudi, table, kind)
+    plan = after_savepoint(hudi, table, kind)
     theirs, own = copy_of(table, "theirs"), copy_of(table, "own")
     hudi.ask("restore", table=str(theirs), instant=saved)
     assert restore(own, saved).status == "committed"
     assert_same_rows(hudi.read(own), before)
-    check_alike(hudi, theirs, own)
+    check_alike(hudi, theirs, own, plan)
     again = restore(own, saved)
     assert again.status == "committed", "there was a write since"
     assert_same_rows(hudi.read(own), before)
 
 
-def after_savepoint(hudi: RealHudi, table: Path, kind: str) -> None:
+def after_savepoint(hudi: RealHudi, table: Path, kind: str) -> str | None:
+    """Everything that a restore has to undo; the compaction that is planned and not run."""
     upsert(hudi, table, kind)
     if kind == "MERGE_ON_READ":
         compaction(hudi, table, kind)
         hudi.write(table, SCENARIO.batch(range(10, 20), 5), options=KINDS[kind])
     overwrite(hudi, table, kind)
     hudi.write(table, SCENARIO.batch(range(10, 38), 6), options=KINDS[kind])
-    if kind == "MERGE_ON_READ":
-        assert hudi.ask("plan_compaction", table=str(table))
-        hudi.write(table, SCENARIO.batch(range(12, 18), 7), options=KINDS[kind])
+    if kind == "COPY_ON_WRITE":
+        return None
+    planned: str = hudi.ask("plan_compaction", table=str(table))
+    hudi.write(table, SCENARIO.batch(range(12, 18), 7), options=KINDS[kind])
+    return planned
+
+
+class Dying(FaultyStorage):
+    """A table on disk whose process ends at one of its calls."""
+
+    def delete_dir(self, path: str) -> None:
+        self.inner.delete_dir(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hudi_finishes_a_restore_of_ours_that_died(
+    kind: str, hudi: RealHudi, tmp_path: Path
+) -> None:
+    table = tmp_path / "table"
+    saved = begun(hudi, table, kind)
+    hudi.ask("savepoint", table=str(table), instant=saved)
+    before = hudi.read(table)
+    after_savepoint(hudi, table, kind)
+    whole = copy_of(table, "whole")
+    restore(whole, saved)
+    for number, share in enumerate((0.4, 0.7, 0.9)):
+        own = copy_of(table, f"own{number}")
+        storage = open_storage(str(own))
+        faults = Faults(Fault.DEATH, int(share * calls_of(copy_of(table, f"count{number}"), saved)))
+        dying = replace(HERE, open_storage=lambda _, s=storage, f=faults: Dying(s, f))
+        request = RestoreRequest(base_path=str(own), instant=saved)
+        assert isinstance(outcome(partial(restore_table, dying, request)), Killed)
+        assert any(name.startswith("restore") for name in timeline_of(own))
+        assert_same_rows(ours.read(own), before)
+        hudi.ask("restore", table=str(own), instant=saved)
+        assert_same_rows(hudi.read(own), before)
+        assert [n for n in timeline_of(own) if n == "restore"] == ["restore"]
+
+
+def calls_of(table: Path, saved: str) -> int:
+    faults, storage = Faults(), open_storage(str(table))
+    counting = replace(HERE, open_storage=lambda _: Dying(storage, faults))
+    restore_table(counting, RestoreRequest(base_path=str(table), instant=saved))
+    return faults.calls
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_we_finish_a_restore_of_hudi_that_died(kind: str, hudi: RealHudi, tmp_path: Path) -> None:
+    """Its plan is there and the newest write undone, as Hudi leaves them."""
+    table = tmp_path / "table"
+    saved = begun(hudi, table, kind)
+    hudi.ask("savepoint", table=str(table), instant=saved)
+    before = hudi.read(table)
+    after_savepoint(hudi, table, kind)
+    newest = max(instant["requested"] for instant in hudi.timeline(table))
+    theirs, own = copy_of(table, "theirs"), copy_of(table, "own")
+    hudi.ask("rollback", table=str(own), instant=newest)
+    hudi.ask("restore", table=str(theirs), instant=saved)
+    for path in (theirs / ".hoodie").glob("*.restore.*"):
+        shutil.copy(path, own / ".hoodie")
+    assert_same_rows(ours.read(own), before)
+    batch = SCENARIO.batch(range(25, 45), 8)
+    write(own, batch, options={**SCENARIO.options, **KINDS[kind]})
+    hudi.write(theirs, batch, options=NO_COMPACTION)
+    assert_same_rows(user_columns(hudi.read(own)), user_columns(hudi.read(theirs)))
+    assert_same_rows(ours.read(own), hudi.read(own))
+    assert "restore" in timeline_of(own)
+    assert hudi.failures(own) == []
+
+
+def test_a_write_of_hudi_that_died_is_rolled_back_when_asked(
+    hudi: RealHudi, tmp_path: Path
+) -> None:
+    for kind in KINDS:
+        table = tmp_path / kind
+        begun(hudi, table, kind)
+        before = hudi.read(table)
+        instant = upsert(hudi, table, kind)
+        (done,) = (table / ".hoodie").glob(f"{instant}.*commit")
+        done.unlink()
+        result = roll_back(table, instant)
+        assert (result.status, result.files["deleted"] > 0) == ("committed", True)
+        assert_same_rows(hudi.read(table), before)
+        assert_same_rows(ours.read(table), before)
+        assert hudi.failures(table) == []

@@ -17,9 +17,9 @@ from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.pipeline.compaction import CompactionService, compaction_service
 from pyhudi.pipeline.environment import Environment
-from pyhudi.pipeline.restore import restore_table
-from pyhudi.pipeline.rollback import rollback_table
-from pyhudi.pipeline.savepoint import savepoint_table
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.pipeline.write import write_rows
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice

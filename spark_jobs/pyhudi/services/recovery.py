@@ -12,8 +12,8 @@ from functools import partial
 from pyhudi.actions.rollback import InstantInfo
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import WriterAtWorkError
-from pyhudi.services.restore import finish_restores
 from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
+from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock

@@ -7,7 +7,7 @@
       ── rollback completed ── markers and heartbeat deleted
 
 A write that was completed is made inflight again before its files are deleted
-(``undo_completed.py`` plans for those). Every step can be done again: a rollback that dies is found
+(``undo/completed.py`` plans for those). Every step can be done again: a rollback that dies is found
 pending and finished from its plan.
 
 Source: BaseRollbackActionExecutor and MarkerBasedRollbackStrategy, Hudi 0.15.

@@ -16,9 +16,9 @@ from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.pipeline.environment import Environment, environment_on
-from pyhudi.pipeline.restore import restore_table
-from pyhudi.pipeline.rollback import rollback_table
-from pyhudi.pipeline.savepoint import savepoint_table
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.spark.failures import explained
 from pyhudi.spark.tasks.runner import SparkRunner
 

@@ -23,7 +23,7 @@ from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import clustered_groups, pending_compactions
 from pyhudi.table.properties_file import load_config
-from pyhudi.table.restoring import as_restored
+from pyhudi.table.savepoints import as_restored
 from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action, normalise_instant

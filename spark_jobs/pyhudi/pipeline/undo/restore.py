@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
-from pyhudi.pipeline.service_run import ServiceRun, deleted_files
+from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
 from pyhudi.services.recovery import recover
-from pyhudi.services.restore import find_savepoint, finish_restores, restore, restored_to
+from pyhudi.services.undo.restore import find_savepoint, finish_restores, restore, restored_to
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.instant_run import nobody_writing
 

@@ -7,8 +7,8 @@ from pyhudi.errors import AlreadyExistsError, RequestError
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.pipeline.environment import Environment
-from pyhudi.pipeline.service_run import ServiceRun
-from pyhudi.services.savepoint import Note, create_savepoint, delete_savepoint
+from pyhudi.pipeline.undo.service_run import ServiceRun
+from pyhudi.services.undo.savepoint import Note, create_savepoint, delete_savepoint
 from pyhudi.table.savepoints import savepoints
 from pyhudi.timeline.instant import Action, Instant, State
 

@@ -23,7 +23,6 @@ from pyhudi.actions.restore import RestoreMetadata, RestorePlan
 from pyhudi.actions.rollback import InstantInfo, RollbackMetadata
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, MissingFileError, RequestError, WriterAtWorkError
-from pyhudi.services.restore_plan import plan_restore, why_not_restored
 from pyhudi.services.rollback import (
     Delete,
     delete_here,
@@ -32,9 +31,9 @@ from pyhudi.services.rollback import (
     rollback_target,
     rollbacks_of,
 )
-from pyhudi.services.undo_completed import plan_undo
-from pyhudi.table.restoring import pending_restores
-from pyhudi.table.savepoints import savepoints
+from pyhudi.services.undo.completed import plan_undo
+from pyhudi.services.undo.restore_plan import plan_restore, why_not_restored
+from pyhudi.table.savepoints import pending_restores, savepoints
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock

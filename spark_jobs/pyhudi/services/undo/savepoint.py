@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
 from pyhudi.services.rollback import rollback_target
-from pyhudi.table.restoring import pending_restores
+from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State

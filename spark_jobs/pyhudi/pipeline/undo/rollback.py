@@ -6,10 +6,10 @@ from pyhudi.errors import RequestError
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.environment import Environment
-from pyhudi.pipeline.service_run import ServiceRun, deleted_files
+from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import revert_compaction, roll_back, rollback_target, rollbacks_of
-from pyhudi.services.undo_completed import roll_back_completed
+from pyhudi.services.undo.completed import roll_back_completed
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.heartbeat import give_heartbeat_up
