@@ -14,10 +14,12 @@ from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.jobs.savepoint import SavepointRequest
+from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.undo.restore import restore_table
 from pyhudi.pipeline.undo.rollback import rollback_table
 from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.storage.schemes import open_storage
+from pyhudi.storage.storage import Storage
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.rows import assert_same_rows, user_columns
@@ -198,11 +200,32 @@ def after_savepoint(hudi: RealHudi, table: Path, kind: str) -> str | None:
     return planned
 
 
-class Dying(FaultyStorage):
-    """A table on disk whose process ends at one of its calls."""
+class DyingAt(FaultyStorage):
+    """A table on disk whose process ends at its first call of a kind on a path."""
+
+    def __init__(self, inner: Storage, verb: str, suffix: str) -> None:
+        super().__init__(inner, Faults())
+        self.verb, self.suffix = verb, suffix
+
+    def create(self, path: str, data: bytes) -> None:
+        self._end_at("create", path)
+        super().create(path, data)
+
+    def delete(self, path: str) -> bool:
+        self._end_at("delete", path)
+        return super().delete(path)
 
     def delete_dir(self, path: str) -> None:
         self.inner.delete_dir(path)
+
+    def _end_at(self, verb: str, path: str) -> None:
+        if verb == self.verb and path.endswith(self.suffix):
+            self.faults.kind, self.faults.at = Fault.DEATH, self.faults.calls + 1
+
+
+def killed_at(table: Path, verb: str, suffix: str) -> Environment:
+    """What a process has around it that ends there."""
+    return replace(HERE, open_storage=lambda _: DyingAt(open_storage(str(table)), verb, suffix))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -214,27 +237,47 @@ def test_hudi_finishes_a_restore_of_ours_that_died(
     hudi.ask("savepoint", table=str(table), instant=saved)
     before = hudi.read(table)
     after_savepoint(hudi, table, kind)
-    whole = copy_of(table, "whole")
-    restore(whole, saved)
-    for number, share in enumerate((0.4, 0.7, 0.9)):
-        own = copy_of(table, f"own{number}")
-        storage = open_storage(str(own))
-        faults = Faults(Fault.DEATH, int(share * calls_of(copy_of(table, f"count{number}"), saved)))
-        dying = replace(HERE, open_storage=lambda _, s=storage, f=faults: Dying(s, f))
+    points = [
+        ("create", ".restore.inflight"),
+        ("delete", ".parquet"),
+        ("create", ".rollback"),
+        ("delete", ".commit.requested"),
+        ("create", ".restore"),
+    ]
+    if kind == "MERGE_ON_READ":
+        points[3] = "delete", ".compaction.inflight"
+    for verb, suffix in points:
+        own = copy_of(table, f"{verb}{suffix}")
+        dying = killed_at(own, verb, suffix)
         request = RestoreRequest(base_path=str(own), instant=saved)
         assert isinstance(outcome(partial(restore_table, dying, request)), Killed)
-        assert any(name.startswith("restore") for name in timeline_of(own))
+        assert "restore.requested" in timeline_of(own)
         assert_same_rows(ours.read(own), before)
         hudi.ask("restore", table=str(own), instant=saved)
         assert_same_rows(hudi.read(own), before)
+        assert_same_rows(ours.read(own), before)
         assert [n for n in timeline_of(own) if n == "restore"] == ["restore"]
 
 
-def calls_of(table: Path, saved: str) -> int:
-    faults, storage = Faults(), open_storage(str(table))
-    counting = replace(HERE, open_storage=lambda _: Dying(storage, faults))
-    restore_table(counting, RestoreRequest(base_path=str(table), instant=saved))
-    return faults.calls
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_next_write_of_hudi_finishes_a_rollback_of_ours_that_died(
+    kind: str, hudi: RealHudi, tmp_path: Path
+) -> None:
+    table = tmp_path / "table"
+    begun(hudi, table, kind)
+    model, instant = copy_of(table, "before"), upsert(hudi, table, kind)
+    batch = SCENARIO.batch(range(25, 45), 8)
+    hudi.write(model, batch, options=NO_COMPACTION)
+    wanted = user_columns(hudi.read(model))
+    for verb, suffix in (("delete", "commit"), ("delete", ".requested"), ("create", ".rollback")):
+        own = copy_of(table, f"{verb}{suffix}")
+        dying = killed_at(own, verb, suffix)
+        request = RollbackRequest(base_path=str(own), instant=instant)
+        assert isinstance(outcome(partial(rollback_table, dying, request)), Killed)
+        assert "rollback.requested" in timeline_of(own)
+        hudi.write(own, batch, options=NO_COMPACTION)
+        assert_same_rows(user_columns(hudi.read(own)), wanted)
+        assert_same_rows(ours.read(own), hudi.read(own))
 
 
 @pytest.mark.parametrize("kind", KINDS)

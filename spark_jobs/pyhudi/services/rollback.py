@@ -205,12 +205,12 @@ def finish_rollback(
     """
     active, started = table.active, time.perf_counter()
     plan = active.read_rollback_plan(rollback)
+    with contextlib.suppress(AlreadyExistsError):
+        active.start(rollback, None)
     undone = _made_pending(active, plan.instant)
     if undone is None:
         withdraw_rollback(active, rollback)
         return None
-    with contextlib.suppress(AlreadyExistsError):
-        active.start(rollback, None)
     (delete or delete_here)(table, rollback, plan)
     appended = _take_back_blocks(table, plan, rollback.time)
     has_plan_to_keep = plan.instant.action == Action.COMPACTION.value

@@ -118,11 +118,11 @@ class ActiveTimeline:
         return completed
 
     def begun_as(self, instant: Instant) -> Action:
-        """The action that a completed instant was requested under: its own, or that of a service.
+        """The action that an instant was requested under: its own, or that of a service.
 
         Source: HoodieTimeline.getInflightInstant, Hudi 0.15.
         """
-        for action in Action:
+        for action in Action if instant.is_completed else ():
             if action is not instant.action and action.completes_as is instant.action:
                 begun = replace(instant, action=action, completion_time=None)
                 if self.is_requested(begun):

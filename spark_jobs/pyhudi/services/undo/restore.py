@@ -58,18 +58,18 @@ def restore(
         WriterAtWorkError: a compaction runs.
         StorageError: the storage failed; who writes next finishes the restore, if it had begun.
     """
-    plan = _planned(table, savepoint, own)
-    if not plan.instants:
+    plan = _planned(table, savepoint)
+    if [info.time for info in plan.instants] == [own]:
         return None
-    _check_nobody_runs(writer, plan)
+    _check_nobody_runs(writer, plan, own)
     _log.warning(
         "%s: restoring savepoint %s, which undoes %d instants",
         table.config.name,
         savepoint,
-        len(plan.instants),
+        len({info.time for info in plan.instants}) - 1,
     )
     requested = _request(table.active, writer.clock, plan)
-    _finish(table, writer.clock, requested, delete)
+    _finish(table, writer.clock, requested, delete, own)
     return requested
 
 
@@ -85,11 +85,11 @@ def finish_restores(writer: Writer, delete: Delete = delete_here) -> tuple[Insta
     alive = live_writers(writer)
     if alive:
         raise at_work(writer, alive)
-    with nobody_writing(writer):
+    with nobody_writing(writer) as own:
         for pending in pending_restores(active.load()):
-            _check_nobody_runs(writer, active.read_restore_plan(pending))
+            _check_nobody_runs(writer, active.read_restore_plan(pending), own)
             _log.warning("%s: finishing restore %s", writer.storage.uri, pending.time)
-            _finish(writer.table, writer.clock, pending, delete)
+            _finish(writer.table, writer.clock, pending, delete, own)
             finished.append(pending)
     return tuple(finished)
 
@@ -110,7 +110,7 @@ def find_savepoint(table: Table, savepoint: str) -> SavepointMetadata:
     return found[savepoint]
 
 
-def _planned(table: Table, savepoint: str, own: str) -> RestorePlan:
+def _planned(table: Table, savepoint: str) -> RestorePlan:
     active, timeline, where = table.active, table.timeline, table.storage.uri
     kept = find_savepoint(table, savepoint)
     files = table.listing.files()
@@ -127,11 +127,12 @@ def _planned(table: Table, savepoint: str, own: str) -> RestorePlan:
     clustering = [
         found.time for found in timeline.pending() if active.clustered_groups(found) is not None
     ]
-    return plan_restore(timeline, savepoint, clustering=clustering, own=own)
+    return plan_restore(timeline, savepoint, clustering=clustering, begun_as=active.begun_as)
 
 
-def _check_nobody_runs(writer: Writer, plan: RestorePlan) -> None:
-    running = [info.time for info in plan.instants if writer.is_alive(info.time)]
+def _check_nobody_runs(writer: Writer, plan: RestorePlan, own: str) -> None:
+    others = (info.time for info in plan.instants if info.time != own)
+    running = [time for time in others if writer.is_alive(time)]
     if running:
         raise WriterAtWorkError(
             f"a service is at work (instant {running[0]}); retry when it has ended",
@@ -154,18 +155,23 @@ def _restore_at(at: str) -> Instant:
     return Instant(time=at, action=Action.RESTORE, state=State.REQUESTED)
 
 
-def _finish(table: Table, clock: Clock, pending: Instant, delete: Delete) -> None:
-    """Carry out a restore that is requested, from the beginning or from midway."""
+def _finish(table: Table, clock: Clock, pending: Instant, delete: Delete, own: str) -> None:
+    """Carry out a restore that is requested, from the beginning or from midway.
+
+    ``own`` is the instant that keeps others out, which is left to whoever holds it.
+    """
     active, started = table.active, time.perf_counter()
     plan = active.read_restore_plan(pending)
+    instants = tuple({info.time: info for info in reversed(plan.instants)}.values())[::-1]
+    instants = tuple(info for info in instants if info.time != own)
     with contextlib.suppress(AlreadyExistsError):
         active.start(pending, None)
-    for info in plan.instants:
+    for info in instants:
         _undo(table, clock, info, delete)
     metadata = RestoreMetadata(
         start_time=pending.time,
         time_taken_ms=int((time.perf_counter() - started) * 1000),
-        instants=plan.instants,
+        instants=instants,
         rollbacks=dict(_rollbacks(active, pending, plan)),
     )
     with contextlib.suppress(AlreadyExistsError):

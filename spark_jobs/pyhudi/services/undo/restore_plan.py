@@ -5,29 +5,38 @@ Source: RestorePlanActionExecutor, Hudi 0.15.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from pyhudi.actions.restore import RestorePlan
 from pyhudi.actions.rollback import InstantInfo
-from pyhudi.timeline.instant import Action
+from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 
 
 def plan_restore(
-    timeline: Timeline, savepoint: str, *, clustering: Collection[str], own: str
+    timeline: Timeline,
+    savepoint: str,
+    *,
+    clustering: Collection[str],
+    begun_as: Callable[[Instant], Action],
 ) -> RestorePlan:
     """Everything that was written or planned after a savepoint, the newest first.
 
-    ``clustering`` are the times of pending clusterings, which go before all others; ``own`` is an
-    instant that keeps writers out meanwhile.
+    The instant that keeps writers out meanwhile is among it: Hudi refuses to finish the restore of
+    one who died where a pending write is left. ``clustering`` are the times of pending clusterings,
+    which go before all others.
+
+    A service that completed under another action than it began with, which ``begun_as`` tells, is
+    named by both: half undone it has the one that it began with, and Hudi would not know it by the
+    other.
 
     Source: RestorePlanActionExecutor.execute, Hudi 0.15, which goes by requested time.
     """
-    later = [
-        InstantInfo(time=found.time, action=found.action.value)
-        for found in reversed(timeline.write_instants().instants)
-        if found.time > savepoint and found.time != own
-    ]
+    later: list[InstantInfo] = []
+    for found in reversed(timeline.write_instants().instants):
+        if found.time > savepoint:
+            actions = dict.fromkeys((found.action, begun_as(found)))
+            later.extend(InstantInfo(time=found.time, action=each.value) for each in actions)
     first = [info for info in later if info.time in clustering]
     return RestorePlan(
         savepoint=savepoint,

@@ -27,16 +27,26 @@ TIMELINE = Timeline.of(
 )
 
 
+def begun_as(found: Instant) -> Action:
+    is_log_compaction = found.time == at(4)
+    return Action.LOG_COMPACTION if is_log_compaction else found.action
+
+
 def test_everything_written_or_planned_after_the_savepoint_goes_the_newest_first() -> None:
-    plan = plan_restore(TIMELINE, at(2), clustering=(), own=at(7))
+    plan = plan_restore(TIMELINE, at(2), clustering=(), begun_as=begun_as)
     assert plan.savepoint == at(2)
     found = [(each.time, each.action) for each in plan.instants]
-    assert found == [(at(6), "compaction"), (at(4), "deltacommit"), (at(3), "replacecommit")]
+    assert found.pop(0) == (at(7), "deltacommit"), "that of who keeps writers out"
+    assert found == [
+        (at(6), "compaction"),
+        *((at(4), action) for action in ("deltacommit", "logcompaction")),
+        (at(3), "replacecommit"),
+    ]
 
 
 def test_pending_clusterings_go_first() -> None:
-    plan = plan_restore(TIMELINE, at(2), clustering=(at(3),), own=at(7))
-    assert [each.time for each in plan.instants] == [at(3), at(6), at(4)]
+    plan = plan_restore(TIMELINE, at(2), clustering=(at(3),), begun_as=begun_as)
+    assert [each.time for each in plan.instants] == [at(3), at(7), at(6), at(4), at(4)]
 
 
 def refusal(timeline: Timeline = TIMELINE, *, gone: str = "", instants: tuple[str, ...] = ()):
