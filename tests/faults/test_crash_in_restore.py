@@ -31,13 +31,15 @@ from tests.support.in_process import (
     write_nothing,
 )
 from tests.support.memory import MemoryStorage
-from tests.support.points import STEP
+from tests.support.points import IS_WHOLE, STEP
 from tests.support.timelines import active_of
 
 OLD: Rows = {("x", "a"): (1, "old"), ("x", "b"): (1, "old"), ("y", "c"): (1, "old")}
 MORE: Rows = {("x", "a"): (2, "more"), ("z", "e"): (2, "more")}
 LAST: Rows = {("x", "b"): (3, "last"), ("x", "f"): (3, "last"), ("z", "g"): (3, "last")}
 NEXT: Rows = {("x", "a"): (9, "next"), ("y", "h"): (9, "next")}
+DEATHS, ERRORS = (1, 1) if IS_WHOLE else (2 * STEP, 5 * STEP)
+"""Of the deaths and errors of a case, every so many-th is tried."""
 TYPES = {"copied": CONFIG, "logged": MERGE_ON_READ}
 
 
@@ -130,7 +132,7 @@ def test_a_death_at_any_call_leaves_the_state_before_or_after(name: str) -> None
     whole = course.states[-1].world.table
     assert read_rows(whole) == case.after
     assert remains(whole) == []
-    for number, state in enumerate(course.states):
+    for number, state in enumerate(course.states[::DEATHS]):
         what = f"death before call {state.at}"
         seen = read_rows(state.world.table)
         assert seen in (before, case.after), what
@@ -161,7 +163,7 @@ def test_an_error_at_any_call_is_told_and_can_be_repeated(name: str) -> None:
     case = CASES[name]()
     before, world = case.before, World(table=case.storage)
     course = course_of(world.copy(), case.do)
-    for kind, at in course.faults()[:: 2 * STEP]:
+    for kind, at in course.faults()[::ERRORS]:
         failed = world.copy()
         raised = outcome(partial(failed.stop, case.do, Faults(kind, at)))
         what = f"{kind.name} at call {at}: {raised!r}"

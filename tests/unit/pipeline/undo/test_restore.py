@@ -3,6 +3,7 @@
 import pytest
 
 from pyhudi.errors import ConflictError, MissingFileError, RequestError, WriterAtWorkError
+from pyhudi.pipeline.undo import service_run
 from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.savepoints import saved_files
 from pyhudi.table.table import load_table
@@ -54,6 +55,13 @@ def test_writes_are_rolled_back_one_after_another_to_an_empty_table(config) -> N
     assert read_rows(storage) == {}
     write(storage, NEW, later(62))
     assert read_rows(storage) == NEW
+
+
+def test_many_files_are_deleted_over_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_run, "_FILES_A_TASK", 1)
+    storage, (first, second) = written()
+    assert roll_back(storage, later(), second).files["deleted"] == 2
+    assert [path for path in data_files(storage) if first not in path] == []
 
 
 def test_a_rollback_says_what_it_did_and_what_an_earlier_one_did() -> None:
