@@ -1,15 +1,22 @@
 """Rollbacks, savepoints and restores as their jobs ask for them."""
 
+from pathlib import Path
+
 import pytest
 
+import pyhudi
 from pyhudi.errors import ConflictError, MissingFileError, RequestError, WriterAtWorkError
+from pyhudi.jobs.restore import RestoreRequest
+from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.undo import service_run
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
 from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.savepoints import saved_files
-from pyhudi.table.table import load_table
+from pyhudi.table.table import load_table, open_table
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.heartbeat import start_heartbeat
-from tests.support.golden import golden_table
+from tests.support.golden import golden_copy, golden_table, row_texts
 from tests.support.in_process import (
     CONFIG,
     MERGE_ON_READ,
@@ -29,6 +36,7 @@ from tests.support.in_process import (
     writer_on,
 )
 from tests.support.memory import MemoryStorage
+from tests.support.orders import HERE
 from tests.support.timelines import active_of
 
 OLD: Rows = {("x", "a"): (1, "old"), ("y", "b"): (1, "old")}
@@ -258,3 +266,31 @@ def test_a_reader_that_opened_the_table_before_a_restore_is_told_which_file_is_g
     table = load_table(storage)
     restore(storage, later(1), first)
     assert isinstance(outcome(table.schema), MissingFileError)
+
+
+def shown(table: Path, **query: str) -> list[str]:
+    return row_texts(pyhudi.read_table(table, **query))
+
+
+def test_a_table_of_hudi_goes_back_to_its_savepoint(tmp_path: Path) -> None:
+    """Hudi restored it once already, and wrote again."""
+    table, saved = golden_copy("v6_cow_restore", tmp_path), "20261121105224697"
+    before = shown(table, as_of=saved)
+    assert shown(table) != before
+    request = RestoreRequest(base_path=str(table), instant=saved)
+    assert restore_table(HERE, request).status == "committed"
+    assert shown(table) == before
+
+
+@pytest.mark.parametrize(
+    "name", ["v6_cow_rollback", "v6_mor_rollback", "v6_mor_compacted", "v6_cow_metadata_full"]
+)
+def test_the_latest_write_of_a_table_of_hudi_is_rolled_back(name: str, tmp_path: Path) -> None:
+    table = golden_copy(name, tmp_path)
+    *_, earlier, latest = open_table(table).timeline.write_instants().completed()
+    before = shown(table, as_of=earlier.time)
+    assert rollback_table(HERE, RollbackRequest(base_path=str(table), instant=latest.time)).instant
+    assert shown(table) == before
+    found = open_table(table)
+    assert found.config.metadata_partitions == ()
+    assert not found.timeline.contains(latest.time)
