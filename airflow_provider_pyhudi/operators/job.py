@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 # XCom lies in Airflow's database: a commit may touch more partitions than belong there.
 MOST_PARTITIONS = 100
-
 _WRITES = frozenset(each.value for each in Operation)
 _UNTRACED = "the job left nothing on the timeline; its own log says why"
 _UNSEEN = "what the job did is told by its own log"

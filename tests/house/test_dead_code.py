@@ -17,6 +17,9 @@ ENTRANCES = {
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
     "airflow_provider_pyhudi.operators.clean": "for DAGs",
     "airflow_provider_pyhudi.operators.compaction": "for DAGs",
+    "airflow_provider_pyhudi.operators.restore": "for DAGs",
+    "airflow_provider_pyhudi.operators.rollback": "for DAGs",
+    "airflow_provider_pyhudi.operators.savepoint": "for DAGs",
     "airflow_provider_pyhudi.operators.upsert": "for DAGs",
 }
 """Modules that are imported by none of ours, and by whom they are."""
@@ -29,6 +32,10 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.hook_name": "Airflow's contract",
     "airflow_provider_pyhudi/operators/clean.py:PyhudiCleanOperator": "for DAGs",
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": "for DAGs",
+    "airflow_provider_pyhudi/operators/restore.py:PyhudiRestoreOperator": "for DAGs",
+    "airflow_provider_pyhudi/operators/rollback.py:PyhudiRollbackOperator": "for DAGs",
+    "airflow_provider_pyhudi/operators/savepoint.py:PyhudiSavepointOperator": "for DAGs",
+    "pyhudi/table/savepoints.py:saved_files": "for who cleans",
     "airflow_provider_pyhudi/provider_info.py:get_provider_info": "an entry point",
     "airflow_provider_pyhudi/retries.py:SpreadRetries.evaluate": "Airflow's contract",
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor.execute_complete": (

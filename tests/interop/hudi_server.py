@@ -71,6 +71,7 @@ COMMANDS: dict[str, Command] = {
     "savepoint": writes.savepoint,
     "delete_savepoint": writes.delete_savepoint,
     "rollback": writes.rollback,
+    "restore": writes.restore,
     "plan_compaction": writes.plan_compaction,
     "run_compaction": writes.run_compaction,
     "plan_log_compaction": writes.plan_log_compaction,

@@ -1,4 +1,4 @@
-"""Real Hudi working on a table: writes, cleaning, rollback."""
+"""Real Hudi working on a table: writes, cleaning, rollback, savepoints."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -148,18 +148,6 @@ def plan_clean(hudi: Hudi, table: str, options: dict[str, str]) -> str | None:
         )
 
 
-def savepoint(hudi: Hudi, table: str, instant: str) -> None:
-    """Keep the files of an instant."""
-    with write_client(hudi, table, {}) as client:
-        client.savepoint(instant, "test", "kept")
-
-
-def delete_savepoint(hudi: Hudi, table: str, instant: str) -> None:
-    """Keep them no longer."""
-    with write_client(hudi, table, {}) as client:
-        client.deleteSavepoint(instant)
-
-
 def _cleans(hudi: Hudi, table: str) -> set[str]:
     entries = timeline(hudi, table)
     return {e["requested"] for e in entries if e["action"] == "clean" and e["state"] == "COMPLETED"}
@@ -169,6 +157,24 @@ def rollback(hudi: Hudi, table: str, instant: str) -> bool:
     """Roll one instant back."""
     with write_client(hudi, table, {}) as client:
         return bool(client.rollback(instant))
+
+
+def savepoint(hudi: Hudi, table: str, instant: str) -> None:
+    """Save the files of a write."""
+    with write_client(hudi, table, {}) as client:
+        client.savepoint(instant, "hudi", "a comment")
+
+
+def delete_savepoint(hudi: Hudi, table: str, instant: str) -> None:
+    """Give them up."""
+    with write_client(hudi, table, {}) as client:
+        client.deleteSavepoint(instant)
+
+
+def restore(hudi: Hudi, table: str, instant: str) -> None:
+    """Take a table back to a savepoint."""
+    with write_client(hudi, table, {}) as client:
+        client.restoreToSavepoint(instant)
 
 
 def plan_compaction(hudi: Hudi, table: str, options: dict[str, str] | None = None) -> str | None:

@@ -11,10 +11,16 @@ from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import WriteConfig
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.rollback import RollbackRequest
+from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.pipeline.clean import CleanService, clean_service
 from pyhudi.pipeline.compaction import CompactionService, compaction_service
 from pyhudi.pipeline.environment import Environment
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.pipeline.write import write_rows
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice
@@ -42,6 +48,7 @@ SMALL_BLOOMS = {
     "hoodie.index.bloom.num_entries": "50",
     "hoodie.bloom.index.filter.dynamic.max.entries": "100",
 }
+NO_WAIT = {WAIT: "0"}
 KINDS = (COMPACTION_KIND, LOG_COMPACTION_KIND)
 FAILED = "/memory/failed"
 """The path of the failed records of writes whose options save them."""
@@ -195,6 +202,28 @@ def run_pending(storage: Storage, clock: Clock, *kinds: str) -> None:
         service = compaction(storage, clock, kind)
         while pending := service.oldest_pending():
             service.execute(pending)
+
+
+def roll_back(storage: Storage, clock: Clock, instant: str | None, **options: str) -> JobResult:
+    """Roll a write back."""
+    assert instant
+    request = RollbackRequest(
+        base_path=storage.uri, instant=instant, hoodie_conf=options or NO_WAIT
+    )
+    return rollback_table(Surroundings(clock).environment(storage), request)
+
+
+def savepoint(storage: Storage, clock: Clock, **asked: str) -> JobResult:
+    """Create a savepoint, or what else is asked for."""
+    request = SavepointRequest(base_path=storage.uri, hoodie_conf=NO_WAIT, **asked)
+    return savepoint_table(Surroundings(clock).environment(storage), request)
+
+
+def restore(storage: Storage, clock: Clock, instant: str | None) -> JobResult:
+    """Take a table back to a savepoint."""
+    assert instant
+    request = RestoreRequest(base_path=storage.uri, instant=instant, hoodie_conf=NO_WAIT)
+    return restore_table(Surroundings(clock).environment(storage), request)
 
 
 def new_table(config: TableConfig = CONFIG) -> MemoryStorage:

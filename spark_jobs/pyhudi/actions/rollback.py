@@ -21,6 +21,15 @@ class InstantInfo:
     time: str
     action: str
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, str]) -> InstantInfo:
+        """The instant that a record names."""
+        return cls(time=record["commitTime"], action=record["action"])
+
+    def to_record(self) -> dict[str, str]:
+        """The instant as a record."""
+        return {"commitTime": self.time, "action": self.action}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackRequest:
@@ -53,14 +62,14 @@ class RollbackPlan:
         """
         with only_record(data, "a rollback plan") as found:
             return cls(
-                instant=_instant(found["instantToRollback"]),
+                instant=InstantInfo.from_record(found["instantToRollback"]),
                 requests=tuple(_request(entry) for entry in found["RollbackRequests"] or ()),
             )
 
     def to_bytes(self) -> bytes:
         """The body of the requested file."""
         record = {
-            "instantToRollback": _instant_record(self.instant),
+            "instantToRollback": self.instant.to_record(),
             "RollbackRequests": [
                 {
                     "partitionPath": request.partition,
@@ -107,9 +116,42 @@ class RollbackMetadata:
         """How many files were deleted, over all partitions."""
         return sum(len(partition.deleted) for partition in self.partitions.values())
 
+    @classmethod
+    def from_bytes(cls, data: bytes) -> RollbackMetadata:
+        """The metadata in a completed file.
+
+        Raises:
+            CorruptTableError: the bytes are no such metadata.
+        """
+        with only_record(data, "rollback metadata") as found:
+            return cls.from_record(found)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> RollbackMetadata:
+        """The metadata in a record, as that of a restore has several."""
+        return cls(
+            start_time=record["startRollbackTime"],
+            time_taken_ms=record["timeTakenInMillis"],
+            instants=tuple(
+                InstantInfo.from_record(each) for each in record.get("instantsRollback") or ()
+            ),
+            partitions={
+                partition: RollbackPartition(
+                    deleted=tuple(done["successDeleteFiles"]),
+                    failed=tuple(done["failedDeleteFiles"]),
+                    log_files=dict(done.get("rollbackLogFiles") or {}),
+                )
+                for partition, done in record["partitionMetadata"].items()
+            },
+        )
+
     def to_bytes(self) -> bytes:
         """The body of the completed file."""
-        record = {
+        return write_container(record_schema("HoodieRollbackMetadata"), self.to_record())
+
+    def to_record(self) -> dict[str, Any]:
+        """The metadata as a record."""
+        return {
             "startRollbackTime": self.start_time,
             "timeTakenInMillis": self.time_taken_ms,
             "totalFilesDeleted": self.files_deleted,
@@ -125,17 +167,8 @@ class RollbackMetadata:
                 for partition, done in self.partitions.items()
             },
             "version": 1,
-            "instantsRollback": [_instant_record(instant) for instant in self.instants],
+            "instantsRollback": [instant.to_record() for instant in self.instants],
         }
-        return write_container(record_schema("HoodieRollbackMetadata"), record)
-
-
-def _instant(record: Mapping[str, str]) -> InstantInfo:
-    return InstantInfo(time=record["commitTime"], action=record["action"])
-
-
-def _instant_record(instant: InstantInfo) -> dict[str, str]:
-    return {"commitTime": instant.time, "action": instant.action}
 
 
 def _request(record: Mapping[str, Any]) -> RollbackRequest:

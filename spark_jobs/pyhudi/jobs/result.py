@@ -36,7 +36,9 @@ class JobResult:
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
     all of them are. ``by_partition`` has the ``files`` and ``bytes`` of each partition path that
-    would be deleted, in the answer of a job that was only to look.
+    would be deleted, in the answer of a job that was only to look. ``savepoints`` are those of the
+    table, where they are asked for: ``instant``, ``user``, ``comment``, ``created_ms`` and the
+    number of ``files`` of each.
     """
 
     status: Status
@@ -56,6 +58,7 @@ class JobResult:
     schema_changes: tuple[str, ...] = ()
     by_partition: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reason: str | None = None
+    savepoints: tuple[Mapping[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
@@ -64,6 +67,7 @@ class JobResult:
             plain[name] = dict(plain[name])
         for name in ("partitions", "schema_changes"):
             plain[name] = list(plain[name])
+        plain["savepoints"] = [dict(each) for each in self.savepoints]
         return plain
 
     def to_json(self) -> str:
@@ -80,7 +84,7 @@ class JobResult:
         try:
             found = json.loads(text)
             known = {entry.name: found[entry.name] for entry in fields(cls) if entry.name in found}
-            for name in ("partitions", "schema_changes"):
+            for name in ("partitions", "schema_changes", "savepoints"):
                 known[name] = tuple(known.get(name, ()))
             return cls(**known)
         except (TypeError, ValueError) as error:

@@ -185,8 +185,11 @@ class WriteRun:
         before = self.target.table
         if before is None:
             return table.timeline.last_completed is not None
-        if before.timeline.last_completed == table.timeline.last_completed:
+        last = before.timeline.last_completed
+        if last == table.timeline.last_completed:
             return False
+        if last is not None and not table.timeline.write_instants().completed().contains(last.time):
+            return True  # it was rolled back meanwhile, and what it said is gone
         return not table.schema().equals(before.schema())
 
     def context(self, table: Table, instant: str) -> WriteContext:

@@ -13,6 +13,7 @@ from pyhudi.actions.rollback import InstantInfo
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import WriterAtWorkError
 from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
+from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
@@ -54,12 +55,14 @@ def writer_of(
 def recover(writer: Writer) -> tuple[str, ...]:
     """Bring the table back to where no write is pending; the instants that were undone.
 
-    A writer that does not undo dead writes leaves them where they are.
+    A restore that was begun is finished first. A writer that does not undo dead writes leaves them
+    where they are.
 
     Raises:
         WriterAtWorkError: a pending write is alive, or others wait that came before.
     """
     table, active = writer.table, writer.active
+    finish_restores(writer)
     for pending in active.load().pending():
         target = rollback_target(active, pending)
         # That of a compaction is finished by whoever runs it next, and may be by a live one.

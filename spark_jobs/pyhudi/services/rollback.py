@@ -6,7 +6,9 @@
       ── rollback requested ── inflight ── files deleted ── the write's instant files deleted
       ── rollback completed ── markers and heartbeat deleted
 
-Every step can be done again: a rollback that dies is found pending and finished from its plan.
+A write that was completed is made inflight again before its files are deleted
+(``undo/completed.py`` plans for those). Every step can be done again: a rollback that dies is found
+pending and finished from its plan.
 
 Source: BaseRollbackActionExecutor and MarkerBasedRollbackStrategy, Hudi 0.15.
 """
@@ -17,9 +19,10 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
+from typing import TypeAlias
 
 from pyhudi.actions.rollback import (
     InstantInfo,
@@ -31,7 +34,9 @@ from pyhudi.actions.rollback import (
 from pyhudi.errors import AlreadyExistsError, InvariantError, MissingFileError, StorageError
 from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.filegroup.slices import LogFile
+from pyhudi.services.rollback_plan import why_kept
 from pyhudi.storage.storage import Storage
+from pyhudi.table.savepoints import saved_instants
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
@@ -42,6 +47,8 @@ from pyhudi.transaction.heartbeat import delete_heartbeat
 from pyhudi.transaction.instant_run import complete_instant, draw_instant
 from pyhudi.transaction.markers import delete_markers, read_markers
 
+Delete: TypeAlias = Callable[[Table, Instant, RollbackPlan], None]
+"""Deletes the files that the plan of a rollback names, which is on the timeline by then."""
 _log = logging.getLogger(__name__)
 
 
@@ -163,14 +170,16 @@ def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
 
 def _requested(table: Table, clock: Clock, plan: RollbackPlan) -> Instant:
     try:
-        return _request(table.active, clock, plan)
+        return request_rollback(table.active, clock, plan)
     except StorageError:
         # A full disk cannot take the plan before it has lost the files of the failed write.
-        _delete_files(table.storage, plan)
-        return _request(table.active, clock, plan)
+        delete_requested(table.storage, plan.requests)
+        return request_rollback(table.active, clock, plan)
 
 
-def _request(active: ActiveTimeline, clock: Clock, plan: RollbackPlan) -> Instant:
+def request_rollback(active: ActiveTimeline, clock: Clock, plan: RollbackPlan) -> Instant:
+    """Put a rollback with its plan on the timeline, at a time of its own."""
+
     def take(at: str) -> bool:
         try:
             active.request(_rollback(at), plan)
@@ -185,41 +194,87 @@ def _rollback(at: str) -> Instant:
     return Instant(time=at, action=Action.ROLLBACK, state=State.REQUESTED)
 
 
-def finish_rollback(table: Table, clock: Clock, rollback: Instant) -> None:
+def finish_rollback(
+    table: Table, clock: Clock, rollback: Instant, delete: Delete | None = None
+) -> RollbackMetadata | None:
     """Carry out a rollback that is requested, from the beginning or from midway.
 
-    Nobody is kept out: whoever else finishes it takes the same steps.
+    Nobody is kept out: whoever else finishes it takes the same steps. Gives what it did, or None
+    where it was withdrawn: what it is to undo is completed still, and has a savepoint or later
+    writes by now.
     """
     active, started = table.active, time.perf_counter()
     plan = active.read_rollback_plan(rollback)
-    undone = Instant(
-        time=plan.instant.time, action=Action(plan.instant.action), state=State.INFLIGHT
-    )
     with contextlib.suppress(AlreadyExistsError):
         active.start(rollback, None)
-    deleted = _delete_files(table.storage, plan)
+    undone = _made_pending(active, plan.instant)
+    if undone is None:
+        withdraw_rollback(active, rollback)
+        return None
+    (delete or delete_here)(table, rollback, plan)
     appended = _take_back_blocks(table, plan, rollback.time)
+    has_plan_to_keep = plan.instant.action == Action.COMPACTION.value
     active.remove(undone)
-    if undone.action is not Action.COMPACTION:  # whose plan stays
+    if not has_plan_to_keep:
         active.remove(undone.in_state(State.REQUESTED))
     metadata = RollbackMetadata(
         start_time=rollback.time,
         time_taken_ms=int((time.perf_counter() - started) * 1000),
         instants=(plan.instant,),
-        partitions=_with_log_files(deleted, appended),
+        partitions=_with_log_files(_deleted_by(plan), appended),
     )
     with contextlib.suppress(AlreadyExistsError):
         complete_instant(active, rollback, metadata, clock)
-    if undone.action is not Action.COMPACTION:  # whose next run looks after them
+    if not has_plan_to_keep:  # whose next run looks after them
         delete_markers(table.storage, undone.time)
         delete_heartbeat(table.storage, undone.time)
+    return metadata
 
 
-def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPartition]:
+def withdraw_rollback(active: ActiveTimeline, rollback: Instant) -> None:
+    """Take a rollback that has changed nothing off the timeline."""
+    for state in (State.INFLIGHT, State.REQUESTED):
+        active.remove(rollback.in_state(state))
+
+
+def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
+    """The inflight instant that a rollback is to undo, made of a completed one where it is one.
+
+    None where a completed one has to stay.
+    """
+    action, timeline = Action(info.action), active.load()
+    pending = Instant(time=info.time, action=action, state=State.INFLIGHT)
+    if action is Action.COMPACTION:
+        # A run that is undone; one that is completed came after it.
+        return pending
+    identity = pending.identity
+    found = next((each for each in timeline if each.identity == identity), pending)
+    if not found.is_completed:
+        return found.in_state(State.INFLIGHT)
+    reason = why_kept(timeline, info.time, saved_instants(active, timeline))
+    if reason is not None:
+        _log.warning("instant %s is not rolled back: %s", info.time, reason)
+        return None
+    try:
+        return active.revert(found)
+    except MissingFileError:  # somebody else has just done it
+        return _made_pending(active, info)
+
+
+def delete_here(table: Table, _: Instant, plan: RollbackPlan) -> None:
+    """Delete the files that a rollback names, one after another in this process."""
+    delete_requested(table.storage, plan.requests)
+
+
+def delete_requested(storage: Storage, requests: Iterable[RollbackRequest]) -> None:
+    """Delete the files that some requests of a rollback name; absent ones are fine."""
     root = storage.absolute("") + "/"
-    for request in plan.requests:
+    for request in requests:
         for file in request.files_to_delete:
             storage.delete(file.removeprefix("file:").removeprefix(root))
+
+
+def _deleted_by(plan: RollbackPlan) -> dict[str, RollbackPartition]:
     deleted: dict[str, tuple[str, ...]] = {}
     for request in plan.requests:
         before = deleted.get(request.partition, ())

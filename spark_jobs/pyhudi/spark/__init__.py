@@ -1,8 +1,9 @@
 """The engine on a Spark cluster, and the only package that imports pyspark.
 
-``write``, ``read``, ``compact`` and ``clean`` are its public functions. Rules of the format live
-below, in packages that know no Spark; what is here spreads their work over tasks. The functions are
-resolved when they are first used, so that a Python worker loads only the modules its task needs.
+``write``, ``read``, ``compact``, ``clean``, ``rollback``, ``savepoint`` and ``restore`` are its
+public functions. Rules of the format live below, in packages that know no Spark; what is here
+spreads their work over tasks. The functions are resolved when they are first used, so that a Python
+worker loads only the modules its task needs.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ if TYPE_CHECKING:
     from pyhudi.spark.clean import clean
     from pyhudi.spark.compaction import compact
     from pyhudi.spark.reading import read
+    from pyhudi.spark.undo import restore, rollback, savepoint
     from pyhudi.spark.writing import write
 
-__all__ = ["clean", "compact", "read", "write"]
+__all__ = ["clean", "compact", "read", "restore", "rollback", "savepoint", "write"]
 
 _HOMES = {
     "clean": "pyhudi.spark.clean",
     "compact": "pyhudi.spark.compaction",
     "read": "pyhudi.spark.reading",
+    "restore": "pyhudi.spark.undo",
+    "rollback": "pyhudi.spark.undo",
+    "savepoint": "pyhudi.spark.undo",
     "write": "pyhudi.spark.writing",
 }
 

@@ -23,6 +23,7 @@ from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import clustered_groups, pending_compactions
 from pyhudi.table.properties_file import load_config
+from pyhudi.table.savepoints import as_restored
 from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action, normalise_instant
@@ -166,8 +167,8 @@ def load_table(storage: Storage) -> Table:
         TableNotFoundError: there is none.
     """
     config = load_config(storage)
-    timeline = ActiveTimeline.of(storage, config).load()
-    return Table(storage=storage, config=config, timeline=timeline)
+    active = ActiveTimeline.of(storage, config)
+    return Table(storage=storage, config=config, timeline=as_restored(active, active.load()))
 
 
 def load_made(storage: Storage) -> Table:

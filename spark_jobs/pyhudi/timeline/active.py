@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from pyhudi.actions.clean import CleanMetadata, CleanPlan
@@ -11,11 +12,12 @@ from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.actions.file_group import GroupId
 from pyhudi.actions.json_text import pretty
 from pyhudi.actions.replace import RequestedReplace
-from pyhudi.actions.rollback import RollbackPlan
+from pyhudi.actions.restore import RestoreMetadata, RestorePlan
+from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
-from pyhudi.errors import MissingFileError, StorageError, located
+from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError, located
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
@@ -115,6 +117,37 @@ class ActiveTimeline:
                 raise
         return completed
 
+    def begun_as(self, instant: Instant) -> Action:
+        """The action that an instant was requested under: its own, or that of a service.
+
+        Source: HoodieTimeline.getInflightInstant, Hudi 0.15.
+        """
+        for action in Action if instant.is_completed else ():
+            if action is not instant.action and action.completes_as is instant.action:
+                begun = replace(instant, action=action, completion_time=None)
+                if self.is_requested(begun):
+                    return action
+        return instant.action
+
+    def revert(self, instant: Instant) -> Instant:
+        """Make a completed instant inflight again, and give it as it is then.
+
+        Its inflight file says from then on what the completed one said, for those who go on from
+        here.
+
+        Guarantees: the write counts until the completed file is gone, and not afterwards. From
+            wherever it stops it can be done again.
+        Source: HoodieActiveTimeline.revertToInflight, Hudi 0.15, which leaves an inflight file as
+        it is.
+        """
+        action, body = self.begun_as(instant), self._data(instant)
+        pending = Instant(time=instant.time, action=action, state=State.INFLIGHT)
+        with suppress(AlreadyExistsError):
+            self.request(pending, None)
+        self.storage.put(layout.path(pending, self.version), body)
+        self.remove(instant)
+        return pending
+
     def remove(self, instant: Instant) -> None:
         """Delete the file of an instant in its state; absent is fine."""
         self.storage.delete(layout.path(instant, self.version))
@@ -145,6 +178,22 @@ class ActiveTimeline:
         """The plan of a rollback."""
         return self._read(instant.in_state(State.REQUESTED), RollbackPlan)
 
+    def read_rollback(self, instant: Instant) -> RollbackMetadata:
+        """What a completed rollback did."""
+        return self._read(instant, RollbackMetadata)
+
+    def read_restore_plan(self, instant: Instant) -> RestorePlan:
+        """The plan of a restore."""
+        return self._read(instant.in_state(State.REQUESTED), RestorePlan)
+
+    def read_restore(self, instant: Instant) -> RestoreMetadata:
+        """What a completed restore did."""
+        return self._read(instant, RestoreMetadata)
+
+    def read_savepoint(self, instant: Instant) -> SavepointMetadata:
+        """What a completed savepoint keeps."""
+        return self._read(instant, SavepointMetadata)
+
     def read_clean(self, instant: Instant) -> CleanMetadata:
         """What a completed clean did."""
         return self._read(instant, CleanMetadata)
@@ -159,10 +208,6 @@ class ActiveTimeline:
         except MissingFileError:
             data = self._data(instant.in_state(State.INFLIGHT))
         return self._parsed(instant, data, CleanPlan) if data else None
-
-    def read_savepoint(self, instant: Instant) -> SavepointMetadata:
-        """Which files a savepoint keeps."""
-        return self._read(instant.in_state(State.COMPLETED), SavepointMetadata)
 
     def clustered_groups(self, instant: Instant) -> frozenset[GroupId] | None:
         """The file groups that a pending clustering rewrites; None for any other instant.

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+from pyhudi.config.table import TableType
 from pyhudi.errors import AlreadyExistsError, ConflictError, HudiError, StorageError
 from pyhudi.timeline.active import ActiveTimeline, Metadata
 from pyhudi.timeline.clock import Clock
@@ -199,7 +200,10 @@ def nobody_writing(writer: Writer) -> Iterator[str]:
     Raises:
         ConflictError: another writer is at work.
     """
-    with InstantRun(writer, Action.DELTA_COMMIT) as lock:
+    is_delta = writer.table.config.table_type is TableType.MERGE_ON_READ
+    # Hudi undoes a dead one by the action that writes of the table have, and sees no other.
+    action = Action.DELTA_COMMIT if is_delta else Action.COMMIT
+    with InstantRun(writer, action) as lock:
         try:
             yield lock.instant
         finally:

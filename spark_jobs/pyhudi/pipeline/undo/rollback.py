@@ -1,0 +1,101 @@
+"""Rollback from request to result: what completed last, or anything that did not complete."""
+
+from __future__ import annotations
+
+from pyhudi.errors import RequestError
+from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.rollback import RollbackRequest
+from pyhudi.pipeline.environment import Environment
+from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
+from pyhudi.services.recovery import recover
+from pyhudi.services.rollback import revert_compaction, roll_back, rollback_target, rollbacks_of
+from pyhudi.services.undo.completed import roll_back_completed
+from pyhudi.table.table import Table
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.heartbeat import give_heartbeat_up
+from pyhudi.transaction.instant_run import nobody_writing, take_heartbeat
+
+_PLANNED = (Action.COMPACTION, Action.LOG_COMPACTION)
+
+
+def rollback_table(environment: Environment, request: RollbackRequest) -> JobResult:
+    """Carry out a request to roll a write back.
+
+    The latest completed write is taken back, or one that did not complete; a compaction that did
+    not, goes back to its plan.
+
+    Raises:
+        RequestError: there is no such write, or later writes, a savepoint or a plan are in the
+            way. Nothing was changed.
+        ConflictError: writers were at work for too long.
+        PlatformError: disk, network or runner failed; who writes next goes on from there.
+    """
+    run = ServiceRun.of(environment, request)
+    return run.in_turn(lambda: _roll_back(run, run.digits(request.instant)))
+
+
+def _roll_back(run: ServiceRun, time: str) -> JobResult:
+    before = _find(run.table.refresh(), time)
+    if before is not None and before.state is State.REQUESTED and before.action in _PLANNED:
+        return run.result(
+            "nothing_to_do",
+            reason=f"{before.action.value} {time} is planned and has not run; the job compaction "
+            "takes a plan back with the mode unschedule",
+        )
+    active = run.table.active
+    if before is None and not rollbacks_of(active, active.load().pending(), time):
+        return _done(run, run.table.refresh(), time, is_new=False)
+    run.without_metadata_table()
+    with run.watch.stage("rollback"):
+        _undo(run, time)
+    return _done(run, run.table.refresh(), time, is_new=True)
+
+
+def _undo(run: ServiceRun, time: str) -> None:
+    writer = run.writer()
+    recover(writer)
+    found = _find(run.table.refresh(), time)
+    if found is None:  # a dead write, which is undone by now
+        return
+    if not found.is_completed and found.action is Action.COMPACTION:
+        take_heartbeat(writer, found)
+        try:
+            revert_compaction(run.table, writer.clock, found)
+        finally:
+            give_heartbeat_up(writer.storage, time)
+        return
+    with nobody_writing(writer):
+        table = run.table.refresh()
+        found = _find(table, time)
+        if found is not None and found.is_completed:
+            roll_back_completed(table, writer.clock, found, run.delete)
+        elif found is not None:
+            roll_back(table, writer.clock, time)
+
+
+def _find(table: Table, time: str) -> Instant | None:
+    found = [each for each in table.timeline.write_instants() if each.time == time]
+    return found[0] if found else None
+
+
+def _done(run: ServiceRun, table: Table, time: str, *, is_new: bool) -> JobResult:
+    """The result, told by the rollback that is on the timeline.
+
+    Raises:
+        RequestError: there is none, and no such write.
+    """
+    for found in reversed(table.timeline.completed().instants):
+        target = rollback_target(table.active, found)
+        if target is not None and target.time == time:
+            done = table.active.read_rollback(found)
+            return run.result(
+                "committed" if is_new else "already_committed",
+                found,
+                partitions=tuple(sorted(done.partitions)),
+                files=deleted_files([done]),
+            )
+    last = table.timeline.last_completed
+    raise RequestError(
+        f"there is no write at instant {time}; the latest is {last.time if last else 'none'}",
+        where=table.storage.uri,
+    )

@@ -1,0 +1,142 @@
+"""What a service that changes a table's timeline has around it, from its request to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
+from pyhudi.config.instant_text import parse_exact_instant
+from pyhudi.config.known import check_known
+from pyhudi.config.write import WriteConfig
+from pyhudi.errors import StorageError, UnsupportedError
+from pyhudi.jobs.request import Request
+from pyhudi.jobs.result import JobResult, Status
+from pyhudi.pipeline.environment import Environment
+from pyhudi.pipeline.stopwatch import Stopwatch
+from pyhudi.runner.runner import Runner
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.services.recovery import writer_of
+from pyhudi.services.rollback import Delete, delete_here, delete_requested
+from pyhudi.table.create import why_not_written
+from pyhudi.table.metadata_table import disable
+from pyhudi.table.table import Table, load_table
+from pyhudi.timeline.instant import Instant
+from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.turn import Turn
+
+_FILES_A_TASK = 100
+_DELETED = pa.schema({"files": pa.int64()})
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceRun:
+    """One request of a service on one table, as it was when the request came."""
+
+    environment: Environment
+    operation: str
+    table: Table
+    config: WriteConfig
+    watch: Stopwatch
+    turn: Turn
+
+    @classmethod
+    def of(cls, environment: Environment, request: Request) -> ServiceRun:
+        """The run of a request.
+
+        Raises:
+            RequestError: the request is wrong, or no table of its kind can be written.
+        """
+        request.check()
+        options = request.options()
+        check_known(options)
+        config = WriteConfig.from_options(options)
+        table = load_table(environment.open_storage(request.base_path))
+        what = why_not_written(table.config)
+        if what is not None:
+            raise UnsupportedError(
+                f"the table {table.config.name} {what}, and is not written", where=table.storage.uri
+            )
+        watch = Stopwatch(table.config.name, environment.runner)
+        return cls(
+            environment=environment,
+            operation=request.operation_name,
+            table=table,
+            config=config,
+            watch=watch,
+            turn=Turn(config.wait, partial(watch.stage, "wait")),
+        )
+
+    @property
+    def delete(self) -> Delete:
+        """Deletes the files of a rollback, many of them over tasks."""
+        return partial(_delete_over_tasks, self.environment.runner)
+
+    def digits(self, instant: str) -> str:
+        """The instant that a request names, as the table's timeline has it."""
+        return parse_exact_instant(instant).on(self.table.config.timezone)
+
+    def writer(self) -> Writer:
+        """One who writes the table."""
+        clock, heartbeat = self.environment.clock, self.config.heartbeat
+        return writer_of(self.table, clock, heartbeat, self.turn)
+
+    def in_turn(self, attempt: Callable[[], T]) -> T:
+        """What an attempt gives, once no other writer is in its way."""
+        return self.turn.take(self.writer, attempt)
+
+    def without_metadata_table(self) -> None:
+        """See to it that no metadata table of Hudi's goes stale."""
+        if self.table.config.metadata_partitions:
+            disable(self.table.storage, self.table.config)
+
+    def result(self, status: Status, instant: Instant | None = None, **more: Any) -> JobResult:
+        """The answer; ``instant`` is what the service left on the timeline."""
+        return JobResult(
+            status=status,
+            operation=self.operation,
+            table=self.table.config.name,
+            base_path=self.table.storage.uri,
+            instant=None if instant is None else instant.time,
+            completion_time=None if instant is None else self._completion_time(instant),
+            seconds=self.watch.seconds(),
+            stages=self.watch.stages(),
+            **more,
+        )
+
+    def _completion_time(self, instant: Instant) -> str | None:
+        try:
+            return self.table.active.completion_time(instant)
+        except StorageError:
+            return None  # it is done, whatever can be seen of it
+
+
+def _delete_over_tasks(runner: Runner, table: Table, rollback: Instant, plan: RollbackPlan) -> None:
+    count = min(-(-len(plan.requests) // _FILES_A_TASK), runner.parallelism * 4)
+    if count <= 1:
+        delete_here(table, rollback, plan)
+        return
+    active = table.active
+
+    def delete_some(_: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
+        # Read here: a task gets no list of all files with its function.
+        requests = active.read_rollback_plan(rollback).requests[number::count]
+        delete_requested(active.storage, requests)
+        yield pa.RecordBatch.from_pydict({"files": [len(requests)]}, _DELETED)
+
+    runner.tasks(count, delete_some, _DELETED).collect()
+
+
+def deleted_files(rollbacks: Iterable[RollbackMetadata]) -> dict[str, int]:
+    """How many files rollbacks deleted, and how many got a block that takes others back."""
+    found = [part for done in rollbacks for part in done.partitions.values()]
+    return {
+        "deleted": sum(len(part.deleted) for part in found),
+        "appended": sum(len(part.log_files) for part in found),
+    }

@@ -1,0 +1,79 @@
+"""Which instants a restore undoes, and what speaks against it. Pure.
+
+Source: RestorePlanActionExecutor, Hudi 0.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from pyhudi.actions.restore import RestorePlan
+from pyhudi.actions.rollback import InstantInfo
+from pyhudi.timeline.instant import Action, Instant
+from pyhudi.timeline.timeline import Timeline
+
+
+def plan_restore(
+    timeline: Timeline,
+    savepoint: str,
+    *,
+    clustering: Collection[str],
+    begun_as: Callable[[Instant], Action],
+) -> RestorePlan:
+    """Everything that was written or planned after a savepoint, the newest first.
+
+    The instant that keeps writers out meanwhile is among it: Hudi refuses to finish the restore of
+    one who died where a pending write is left. ``clustering`` are the times of pending clusterings,
+    which go before all others.
+
+    A service that completed under another action than it began with, which ``begun_as`` tells, is
+    named by both: half undone it has the one that it began with, and Hudi would not know it by the
+    other.
+
+    Source: RestorePlanActionExecutor.execute, Hudi 0.15, which goes by requested time.
+    """
+    later: list[InstantInfo] = []
+    for found in reversed(timeline.write_instants().instants):
+        if found.time > savepoint:
+            actions = dict.fromkeys((found.action, begun_as(found)))
+            later.extend(InstantInfo(time=found.time, action=each.value) for each in actions)
+    first = [info for info in later if info.time in clustering]
+    return RestorePlan(
+        savepoint=savepoint,
+        instants=(*first, *(info for info in later if info.time not in clustering)),
+    )
+
+
+def why_not_restored(
+    timeline: Timeline,
+    savepoint: str,
+    *,
+    saved: Iterable[str],
+    present: Collection[str],
+    instants: Iterable[str],
+) -> str | None:
+    """What keeps a table from going back to a savepoint, in words; None for nothing.
+
+    ``saved`` are the paths of the files that the savepoint keeps, ``present`` those that there are,
+    ``instants`` those that base files have.
+    """
+    lost = sorted(path for path in saved if path not in present)
+    if lost:
+        return f"{len(lost)} of the files that it keeps are gone, the first is {lost[0]}"
+    later = [each.time for each in timeline.completed() if each.action is Action.SAVEPOINT]
+    later = [time for time in later if time > savepoint]
+    if later:
+        return f"savepoint {later[-1]} is later; delete that first"
+    is_committed = timeline.committed_test()
+    known = {found.time for found in timeline.write_instants()}
+    archived = sorted(
+        time
+        for time in set(instants)
+        if time > savepoint and time not in known and is_committed(time)
+    )
+    if archived:
+        return (
+            f"{len(archived)} writes after it have been archived, the first is {archived[0]}, and "
+            "cannot be undone"
+        )
+    return None

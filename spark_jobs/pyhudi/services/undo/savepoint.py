@@ -1,0 +1,141 @@
+"""Create and delete savepoints: a write's instant and files that no service takes away.
+
+Nobody has to stop for it. Who rolls back or restores looks at savepoints after saying so on the
+timeline, and who makes a savepoint looks at the timeline after making it: one of the two sees the
+other.
+
+Source: SavepointActionExecutor and SavepointHelpers, Hudi 0.15.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from dataclasses import dataclass
+
+from pyhudi.actions.savepoint import SavepointMetadata
+from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
+from pyhudi.services.rollback import rollback_target
+from pyhudi.table.savepoints import pending_restores
+from pyhudi.table.table import Table
+from pyhudi.timeline.clock import Clock
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.instant_run import complete_instant
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Who makes a savepoint, and what for."""
+
+    user: str
+    comment: str
+
+
+def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> SavepointMetadata:
+    """Keep the files of the table as of a completed write.
+
+    Raises:
+        RequestError: there is no such write, or some of its files may have been cleaned, or a
+            compaction is about to take the place of others.
+        ConflictError: others took the write back, or cleaned, meanwhile.
+        AlreadyExistsError: it has a savepoint.
+    """
+    _check(table, instant)
+    metadata = SavepointMetadata(
+        user=note.user,
+        created_ms=clock.now_ms(),
+        comment=note.comment,
+        files=_files_at(table, instant),
+    )
+    saved, active = _savepoint(instant), table.active
+    # Without an inflight file first there is none to be left behind by who dies between the two.
+    complete_instant(active, saved, metadata, clock)
+    try:
+        _check(table.refresh(), instant)
+    except RequestError as reason:
+        active.remove(saved.in_state(State.COMPLETED))
+        raise ConflictError(f"the table changed meanwhile: {reason}; retry") from reason
+    with contextlib.suppress(AlreadyExistsError):
+        active.start(saved, None)
+    _log.info("%s: savepoint %s of %s", table.config.name, instant, note.user or "nobody")
+    return metadata
+
+
+def delete_savepoint(table: Table, instant: str) -> bool:
+    """Give the files of a savepoint up; False when there is none.
+
+    Raises:
+        RequestError: the table is being restored to it.
+    """
+    active = table.active
+    for pending in pending_restores(active.load()):
+        if active.read_restore_plan(pending).savepoint == instant:
+            raise RequestError(
+                f"restore {pending.time} to savepoint {instant} has not ended; run it again first",
+                where=table.storage.uri,
+            )
+    saved = _savepoint(instant)
+    is_there = saved.in_state(State.COMPLETED) in table.timeline.instants
+    for state in (State.INFLIGHT, State.REQUESTED, State.COMPLETED):
+        active.remove(saved.in_state(state))
+    return is_there
+
+
+def _savepoint(instant: str) -> Instant:
+    return Instant(time=instant, action=Action.SAVEPOINT, state=State.INFLIGHT)
+
+
+def _check(table: Table, instant: str) -> None:
+    reason = _why_not(table, instant)
+    if reason is not None:
+        raise RequestError(f"no savepoint of {instant}: {reason}", where=table.storage.uri)
+
+
+def _why_not(table: Table, instant: str) -> str | None:
+    active, timeline = table.active, table.timeline
+    if not timeline.write_instants().completed().contains(instant):
+        return "no completed write has this instant"
+    for found in timeline.pending():
+        if found.action is Action.RESTORE:
+            return f"restore {found.time} has not ended"
+        target = rollback_target(active, found)
+        if target is not None and target.time == instant:
+            return f"rollback {found.time} undoes it"
+        if found.action is Action.COMPACTION and found.time < instant:
+            return (
+                f"compaction {found.time} was planned before it and has not run, and the savepoint "
+                "would not keep the files that it will make; run or unschedule it first"
+            )
+    return _why_cleaned(table, instant)
+
+
+def _why_cleaned(table: Table, instant: str) -> str | None:
+    """Why files of the table as of a write may be gone.
+
+    Source: SavepointActionExecutor.execute, Hudi 0.15.
+    """
+    clean = next(
+        (found for found in reversed(table.timeline.instants) if found.action is Action.CLEAN), None
+    )
+    if clean is None:
+        return None
+    last = table.timeline.last_completed
+    if not clean.is_completed:
+        is_latest = last is not None and last.time == instant
+        return None if is_latest else f"clean {clean.time} has not ended; finish it first"
+    earliest = table.active.read_clean(clean).earliest_retained
+    if earliest is not None and instant < earliest:
+        return f"clean {clean.time} kept the files of {earliest} and later alone"
+    return None
+
+
+def _files_at(table: Table, instant: str) -> dict[str, tuple[str, ...]]:
+    """The names of the files that make up the table as of a write, by partition."""
+    names: dict[str, list[str]] = {partition: [] for partition in table.partitions()}
+    for found in table.latest_slices(as_of=instant):
+        if found.base_file is not None:
+            names[found.partition].append(found.base_file.name)
+        names[found.partition].extend(str(log.name) for log in found.log_files)
+    return {partition: tuple(found) for partition, found in names.items()}

@@ -1,0 +1,15 @@
+"""Take a table back to a savepoint; ``--help`` lists the flags.
+
+Runs with ``spark-submit`` or plain ``python``, from a checkout and from the installed wheel.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyhudi.jobs.restore import RestoreRequest
+from pyhudi.spark.job import run_job
+from pyhudi.spark.undo import run_restore
+
+if __name__ == "__main__":
+    sys.exit(run_job(sys.argv[1:], RestoreRequest, run_restore))
