@@ -27,6 +27,7 @@ from tests.support.crash_cases import (
     dead_before_commit,
     emptied,
 )
+from tests.support.crashes import World
 from tests.support.faulty import Visited, bury
 from tests.support.in_process import (
     NOW_MS,
@@ -120,7 +121,7 @@ def carried_out(storage: Storage, plan: ReadPlan) -> Rows:
 @TABLE_TYPES
 @pytest.mark.parametrize("make", [aged, clean_died, emptied])
 def test_a_writer_and_a_clean_that_take_turns_lose_nothing(
-    table_type: str, make: Callable[[str], object]
+    table_type: str, make: Callable[[str], World]
 ) -> None:
     world, chooser, refused = make(table_type), random.Random(5), 0
     before = read_rows(world.table)
@@ -142,6 +143,44 @@ def test_a_writer_and_a_clean_that_take_turns_lose_nothing(
         assert read_rows(storage) == wanted, number
         check_clean(storage, wanted, number)
     assert refused < 60 // (3 * STEP) // 2
+
+
+@TABLE_TYPES
+@pytest.mark.parametrize("make", [clean_died, emptied])
+@pytest.mark.parametrize("is_clean_inside", [False, True], ids=["a write inside", "a clean inside"])
+def test_a_write_and_a_clean_between_any_two_calls_of_the_other_lose_nothing(
+    table_type: str, make: Callable[[str], World], is_clean_inside: bool
+) -> None:
+    """The write goes to the partition whose folder the clean is about to delete."""
+    world = make(table_type)
+    rows: Rows = {("x", "b"): (9, "writer")}
+    before, refused, at = read_rows(world.table), 0, 1
+    acts: list[Callable[[Storage], object]] = [
+        partial(write, rows=rows, clock=clock_at(LATER), options=options_of(table_type)),
+        partial(clean, now_ms=LATER),
+    ]
+    if is_clean_inside:
+        acts.reverse()
+    while True:
+        storage, raised = world.table.copy(), list[BaseException | None]()
+
+        def visit(call: int, at: int = at, storage: MemoryStorage = storage) -> None:
+            if call == at:
+                raised.append(outcome(partial(acts[0], storage)))  # noqa: B023 - called at once
+
+        outer = Visited(storage, visit)
+        raised_outside = outcome(partial(acts[1], outer))
+        if at > outer.calls:
+            break
+        errors = raised_outside, raised[0]
+        assert all(isinstance(each, ConflictError | None) for each in errors), (at, errors)
+        is_written = errors[0 if is_clean_inside else 1] is None
+        refused += not is_written
+        wanted = {**before, **rows} if is_written else before
+        assert read_rows(storage) == wanted, at
+        check_clean(storage, wanted, at)
+        at += STEP
+    assert refused < at // 2
 
 
 def check_clean(storage: MemoryStorage, rows: Rows, what: object) -> None:

@@ -70,7 +70,7 @@ def try_errors(
         assert raised is None or isinstance(raised, (HudiError, OSError)), what
         seen = read_rows(world.table)
         assert seen == (case.after if raised is None else case.before), what
-        if case.is_compaction or case.operation == "recovery":
+        if case.is_compaction or case.is_clean or case.operation == "recovery":
             bury(world.table)  # its heartbeat may stay until the process ends
         check_next(case, world, seen, count, what)
         check_gone(case, course, world, what)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+import pyhudi
 from pyhudi.actions.clean import CleanMetadata, CleanPlan
 from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.result import JobResult
@@ -21,6 +22,7 @@ from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.rows import assert_same_rows
 from tests.support.clocks import FakeClock
+from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.local_rows import LocalRows
 from tests.support.orders import DUE, HERE, LOGGED, OPERATION, OPTIONS, clean, many, write
 
@@ -183,6 +185,22 @@ def test_we_delete_what_hudi_deletes_by_every_policy(
         assert result.files.get("deleted", 0) == len(gone)
         assert_same_rows(ours.read(table), wanted)
         assert_same_rows(hudi.read(table), wanted)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("v6_cow_cdc", "v6_mor_cdc", "v6_cow_clustered", "v6_cow_overwrite", "v6_mor_overwrite"),
+        *("v6_mor_compacted", "v6_mor_event_time", "v6_cow_inflight", "v6_cow_odd_partitions"),
+    ],
+)
+def test_we_delete_what_hudi_deletes_of_what_it_wrote(
+    name: str, hudi: RealHudi, tmp_path: Path
+) -> None:
+    for number, retention in enumerate(RETENTIONS):
+        table = golden_copy(name, tmp_path / str(number))
+        both_clean(hudi, table, options_of(retention), tmp_path)
+        assert row_texts(pyhudi.read_table(table)) == expected_rows(name)
 
 
 @pytest.mark.parametrize("table_type", TABLE_TYPES)

@@ -287,7 +287,7 @@ def _cleans() -> Iterator[Case]:
             ("run after a death", clean_died, "execute"),
             ("of an emptied partition", emptied, "execute"),
         ):
-            before = {**OLD, **AGED} if prepare is not emptied else {**LEFT, **AGED}
+            before = STAYED if prepare is emptied else {**OLD, **AGED}
             yield Case(
                 operation=f"clean, {what}",
                 table_type=table_type,
@@ -312,14 +312,14 @@ def _cleans() -> Iterator[Case]:
 
 
 AGED: Rows = {("x", "b"): (4, "aged"), ("y", "c"): (4, "aged")}
-LEFT: Rows = {("y", "c"): (1, "old")}
+STAYED: Rows = {("y", "c"): (4, "aged")}
 
 
 def aged(table_type: str) -> World:
     """A table with two files more of each partition than its rows need."""
     world, options = World(), options_of(table_type)
     write(world.table, OLD, clock_at(), "insert", options)
-    _age(world, table_type)
+    _age(world, table_type, AGED)
     return world
 
 
@@ -328,13 +328,13 @@ def emptied(table_type: str) -> World:
     world, options = World(), options_of(table_type)
     write(world.table, OLD, clock_at(), "insert", options)
     write(world.table, GONE, clock_at(NOW_MS + 500), "delete_partition", options)
-    _age(world, table_type)
+    _age(world, table_type, STAYED)
     return world
 
 
-def _age(world: World, table_type: str) -> None:
+def _age(world: World, table_type: str, aged: Rows) -> None:
     for number in (2, 3, 4):
-        rows: Rows = {key: (number, value) for key, (_, value) in AGED.items()}
+        rows: Rows = {key: (number, value) for key, (_, value) in aged.items()}
         at = NOW_MS + 1_000 * number
         write(world.table, rows, clock_at(at), "upsert", options_of(table_type))
         if table_type == LOGGED:

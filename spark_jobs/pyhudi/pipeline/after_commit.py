@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+import pyarrow as pa
+
+from pyhudi.errors import HudiError
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.clean import clean_after
 from pyhudi.pipeline.compaction import compact_after
@@ -15,6 +18,12 @@ _SERVICES: tuple[tuple[str, Callable[[WriteRun, JobResult], None]], ...] = (
     ("compacted", compact_after),
 )
 """In Hudi's order, with what the table is not where one fails."""
+
+_FAILURES = (
+    *(HudiError, pa.ArrowException, OSError, MemoryError),
+    *(LookupError, TypeError, ValueError),
+)
+"""What storage, tasks and odd metadata raise: whoever is told that a write failed repeats it."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,5 +41,5 @@ def serve_after(run: WriteRun, result: JobResult) -> None:
     for what, serve in _SERVICES:
         try:
             serve(run, result)
-        except Exception as failure:  # noqa: BLE001, PERF203 - told to fail, one writes again
+        except _FAILURES as failure:  # noqa: PERF203 - one failure leaves the others to run
             _log.warning("%s: the write is committed, but not %s: %s", result.table, what, failure)

@@ -33,7 +33,7 @@ from pyhudi.services.clean import (
 from pyhudi.services.clean_plan import may_be_due
 from pyhudi.services.recovery import undo_dead_writes, writer_of
 from pyhudi.storage.storage import Storage
-from pyhudi.table.create import why_not_written
+from pyhudi.table.create import why_not_cleaned
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.result_line import result_line
 from pyhudi.table.table import Table, load_table
@@ -128,7 +128,7 @@ class CleanService:
         planned = self._planned(table.refresh() if done else table)
         if planned is not None:
             done.append(self._finish(table, *planned))
-        return self._cleaned(done) if done else self._nothing("nothing is to be cleaned")
+        return self._cleaned(done) if done else self._nothing(_NOTHING)
 
     def look(self, mode: str, instant: str | None = None) -> JobResult:
         """What one of the modes would delete; nothing is written."""
@@ -248,7 +248,7 @@ def clean_service(environment: Environment, storage: Storage, config: WriteConfi
         UnsupportedError: a table that cannot be cleaned.
     """
     table = load_table(storage)
-    what = why_not_written(table.config)
+    what = why_not_cleaned(table.config)
     if what is not None:
         raise UnsupportedError(
             f"the table {table.config.name} at {storage.uri} {what}, and cannot be cleaned; "

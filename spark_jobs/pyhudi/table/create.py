@@ -61,10 +61,14 @@ def _is_marker(name: str) -> bool:
 
 def why_not_written(config: TableConfig) -> str | None:
     """What about a table keeps it from being written, in words; None for nothing."""
+    return "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+
+
+def why_not_cleaned(config: TableConfig) -> str | None:
+    """What about a table keeps its old files from being deleted, in words; None for nothing."""
     refusals = (
         (not config.version.is_written, f"has table version {config.version.value}"),
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (config.cdc_enabled, "keeps change data"),
         (config.bootstrap_base_path is not None, "was bootstrapped"),
     )
     return next((what for applies, what in refusals if applies), None)

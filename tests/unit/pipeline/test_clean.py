@@ -179,6 +179,25 @@ def test_a_table_that_hudi_cleaned_is_cleaned_further(name: str, tmp_path: Path)
     assert result.files["deleted"] > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("v6_cow_cdc", 8),
+        ("v6_cow_clustered", 7),
+        ("v6_cow_metadata_full", 5),
+        ("v6_cow_odd_partitions", 7),
+        ("v6_mor_compacted", 8),
+        ("v6_mor_record_index_moves", 6),
+    ],
+)
+def test_no_row_of_what_hudi_wrote_is_lost(name: str, files: int, tmp_path: Path) -> None:
+    table = golden_copy(name, tmp_path)
+    assert clean(table, options=BY_VERSIONS).files == {"deleted": files}
+    assert row_texts(pyhudi.read_table(table)) == expected_rows(name)
+    # What is not kept must not be trusted.
+    assert not (table / ".hoodie" / "metadata").exists()
+
+
 def test_an_empty_plan_is_taken_from_the_timeline(tmp_path: Path) -> None:
     """Hudi may leave one when it dies, and takes it away too."""
     table = aged(tmp_path / "table")
