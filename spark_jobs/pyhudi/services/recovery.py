@@ -14,6 +14,7 @@ from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import WriterAtWorkError
 from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
 from pyhudi.services.undo.restore import finish_restores
+from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
@@ -62,8 +63,11 @@ def recover(writer: Writer) -> tuple[str, ...]:
         WriterAtWorkError: a pending write is alive, or others wait that came before.
     """
     table, active = writer.table, writer.active
-    finish_restores(writer)
-    for pending in active.load().pending():
+    timeline = active.load()
+    if pending_restores(timeline):
+        finish_restores(writer)
+        timeline = active.load()
+    for pending in timeline.pending():
         target = rollback_target(active, pending)
         # That of a compaction is finished by whoever runs it next, and may be by a live one.
         if pending.action is Action.ROLLBACK and not _is_compaction(target):

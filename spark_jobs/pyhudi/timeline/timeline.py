@@ -111,7 +111,10 @@ class Timeline:
         writes = self.write_instants()
         saved = {instant.time for instant in self if instant.action is Action.SAVEPOINT}
         done = frozenset(instant.time for instant in writes if instant.is_completed)
-        start = min((instant.time for instant in writes if instant.time not in saved), default="")
+        times = [instant.time for instant in writes]
+        # Where savepoints alone are left, as after a restore, what is not listed before them was
+        # archived as well.
+        start = min((time for time in times if time not in saved), default=max(times, default=""))
         return lambda time: time in done or time < start
 
     def _where(self, is_wanted: Callable[[Instant], bool]) -> Timeline:

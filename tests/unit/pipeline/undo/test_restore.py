@@ -294,3 +294,16 @@ def test_the_latest_write_of_a_table_of_hudi_is_rolled_back(name: str, tmp_path:
     found = open_table(table)
     assert found.config.metadata_partitions == ()
     assert not found.timeline.contains(latest.time)
+
+
+def test_a_restore_to_the_first_write_that_is_not_archived_loses_none_of_those_that_are() -> None:
+    storage, (archived, saved, _) = written(CONFIG, OLD, NEW, LAST)
+    for path in [path for path in storage.files if path.startswith(f".hoodie/{archived}")]:
+        storage.delete(path)
+    savepoint(storage, later(), instant=saved)
+    restore(storage, later(1), saved)
+    assert [each.time for each in active_of(storage).load().write_instants()] == [saved]
+    assert read_rows(storage) == {**OLD, **NEW}
+    savepoint(storage, later(2), mode="delete", instant=saved)
+    with pytest.raises(RequestError, match="only write that has not been archived"):
+        roll_back(storage, later(3), saved)
