@@ -10,6 +10,7 @@ from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.actions.file_group import GroupId
 from pyhudi.actions.json_text import pretty
+from pyhudi.actions.plain import PlainBody
 from pyhudi.actions.replace import RequestedReplace
 from pyhudi.actions.rollback import RollbackPlan
 from pyhudi.config.table import TableConfig, TimelineZone
@@ -147,6 +148,10 @@ class ActiveTimeline:
     def read_clean(self, instant: Instant) -> CleanMetadata:
         """What a completed clean did."""
         return self._read(instant, CleanMetadata)
+
+    def read_plain(self, instant: Instant) -> PlainBody:
+        """What the file of an instant in its state says, whatever its action."""
+        return self._read(instant, PlainBody)
 
     def clustered_groups(self, instant: Instant) -> frozenset[GroupId] | None:
         """The file groups that a pending clustering rewrites; None for any other instant.

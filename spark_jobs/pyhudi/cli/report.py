@@ -1,0 +1,79 @@
+"""What a command answers, as plain values: facts and grids, each value with its kind. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+Value: TypeAlias = str | int | float | bool | None | Mapping[str, "Value"] | Sequence["Value"]
+"""A value as JSON has it; of several texts a tuple."""
+
+
+class Kind(Enum):
+    """What a value is, which says how people read it.
+
+    Units: SIZE in bytes, SECONDS in seconds; INSTANT and MOMENT are digits in the table's zone, the
+    former to be typed again; RATIO is a factor, SHARE a part of 1; CHANGES are counts of rows by
+    what became of them; JSON is a text of JSON, which is JSON in JSON.
+    """
+
+    TEXT = "text"
+    COUNT = "count"
+    SIZE = "size"
+    SECONDS = "seconds"
+    RATIO = "ratio"
+    SHARE = "share"
+    INSTANT = "instant"
+    MOMENT = "moment"
+    CHANGES = "changes"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One value by its name, in small letters with underscores."""
+
+    name: str
+    value: Value
+    kind: Kind = Kind.TEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a grid; a terminal narrower than ``from_width`` leaves it out.
+
+    One that ``folds`` is broken into several lines where it does not fit.
+    """
+
+    name: str
+    kind: Kind = Kind.TEXT
+    from_width: int = 0
+    folds: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Rows of values below columns; ``empty`` is said where there are none."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    empty: str = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a command answers.
+
+    ``subject`` says in one line what it is about, ``notes`` what else is to be known, in
+    sentences. ``has_findings`` when something is not as it must be.
+    """
+
+    subject: str
+    facts: tuple[Fact, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    notes: tuple[str, ...] = ()
+    has_findings: bool = False
+    zone: str = field(default="UTC")
