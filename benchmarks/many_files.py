@@ -57,7 +57,11 @@ def generate(path: Path, files: int, partitions: int, rows: int) -> None:
         extra_metadata={"schema": dumps(arrow_to_avro(COLUMNS, "many_files"))},
         operation_type="UPSERT",
     )
-    for suffix, body in (("commit.requested", b""), ("inflight", b""), ("commit", commit.to_bytes())):
+    for suffix, body in (
+        ("commit.requested", b""),
+        ("inflight", b""),
+        ("commit", commit.to_bytes()),
+    ):
         storage.create(f".hoodie/{INSTANT}.{suffix}", body)
 
 

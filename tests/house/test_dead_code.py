@@ -49,7 +49,7 @@ FOR_OTHERS = {
     ),
     "pyhudi/basefile/orc/file.py:_HeldOutput.closed": "Arrow asks a Python file for it",
     "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
-    "pyhudi/flags.py:_Parser.error": "argparse calls it",
+    "pyhudi/flags.py:FlagParser.error": "argparse calls it",
     "pyhudi/spark/tasks/shuffle_keys.py:spark_hash_int": "what shuffle_keys is the inverse of",
 }
 """Names that no code here refers to, and who does."""

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, engine, project, shipped
 
-COMES_ALONG = {"jinja2": "apache-airflow", "py4j": "pyspark"}
+COMES_ALONG = {"argcomplete": "apache-airflow", "jinja2": "apache-airflow", "py4j": "pyspark"}
 """Packages that are imported and come with one that is asked for."""
 
 PAIR = ("pyspark", "pyspark-client")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from pyhudi.cli.report import Kind, Value
@@ -10,26 +11,47 @@ from pyhudi.cli.report import Kind, Value
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP = 1024
 _SIGNS = {"inserted": "+", "updated": "~", "deleted": "-"}
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NOTHING = "-"
 """What stands where a value is not known, or there is none."""
 
 
 def cell(value: Value, kind: Kind) -> str:
-    """The text of a value."""
+    """The text of a value, on one line and without what a terminal would obey."""
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], _shown(value, kind))
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: ``1 file``, ``2,000 files``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _shown(value: Value, kind: Kind) -> str:
+    if kind in (Kind.DATA, Kind.NUMBER):
+        return _data(value)
     if value is None or value in ("", ()):
         return NOTHING
-    match kind:
-        case Kind.MOMENT if isinstance(value, str):
-            return moment(value)
-        case Kind.CHANGES if isinstance(value, Mapping):
-            return _changes(value)
+    if kind is Kind.MOMENT and isinstance(value, str):
+        return moment(value)
+    if kind is Kind.CHANGES and isinstance(value, Mapping):
+        return _changes(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _number(value, kind)
-    if isinstance(value, Mapping):
-        return json.dumps(value)
-    if isinstance(value, (list, tuple)):
-        return ", ".join(str(each) for each in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return _text(value)
+
+
+def _text(value: Value) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return ", ".join(str(each) for each in value)
+    return str(value)
+
+
+def _data(value: Value) -> str:
+    """A value of a row as it is; lists and structs as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def size(size_bytes: float) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pyhudi.cli.cells import cell
-from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
+from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 
-_NUMBERS = (Kind.COUNT, Kind.SIZE, Kind.SECONDS, Kind.RATIO, Kind.SHARE)
+_NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.SIZE, Kind.SECONDS, Kind.RATIO, Kind.SHARE)
 _STYLES = {
     "completed": "green",
     "requested": "yellow",
@@ -35,11 +36,15 @@ def show(report: Report, console: Console) -> None:
     if report.facts:
         console.print(_fact_table(report))
     for grid in report.grids:
+        console.print()
         if grid.rows:
-            console.print(_grid_table(grid, report.zone, console.width))
+            _show_grid(grid, report.zone, console)
         else:
-            console.print(Text(f" {_heading(grid.name)}: {grid.empty}", style="dim"))
-    for note in report.notes:
+            console.print(Text(f"{_heading(grid.name)}: {grid.empty}", style="dim"))
+    notes = _notes(report)
+    if notes:
+        console.print()
+    for note in notes:
         console.print(Text(note, style="dim"))
 
 
@@ -49,9 +54,9 @@ def show_json(report: Report, out: TextIO) -> None:
     Values are as they were gathered: bytes, seconds, the digits of instants.
     """
     found: dict[str, object] = {"subject": report.subject}
-    found |= {fact.name: _json_value(fact.value, fact.kind) for fact in report.facts}
+    found |= {fact.name: fact.value for fact in report.facts}
     found |= {grid.name: _objects(grid) for grid in report.grids}
-    found |= {"notes": list(report.notes), "time_zone": report.zone}
+    found |= {"remarks": list(report.notes), "time_zone": report.zone}
     out.write(json.dumps(found, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
@@ -68,25 +73,15 @@ def plain_lines(report: Report) -> Iterator[str]:
         yield _heading(grid.name) if grid.rows else f"{_heading(grid.name)}: {grid.empty}"
         if grid.rows:
             yield from _aligned(grid, report.zone)
-    if report.notes:
+    notes = _notes(report)
+    if notes:
         yield ""
-        yield from report.notes
+        yield from notes
 
 
 def _objects(grid: Grid) -> list[dict[str, object]]:
-    return [
-        {
-            column.name: _json_value(value, column.kind)
-            for column, value in zip(grid.columns, row, strict=True)
-        }
-        for row in grid.rows
-    ]
-
-
-def _json_value(value: Value, kind: Kind) -> object:
-    if kind is Kind.JSON and isinstance(value, str):
-        return json.loads(value)
-    return value
+    names = [column.name for column in grid.columns]
+    return [dict(zip(names, row, strict=True)) for row in grid.rows]
 
 
 def _fact_table(report: Report) -> Table:
@@ -100,28 +95,49 @@ def _fact_table(report: Report) -> Table:
     return table
 
 
-def _grid_table(grid: Grid, zone: str, width: int) -> Table:
-    shown = [place for place, column in enumerate(grid.columns) if column.from_width <= width]
+def _show_grid(grid: Grid, zone: str, console: Console) -> None:
+    texts = [
+        [cell(value, column.kind) for value, column in zip(row, grid.columns, strict=True)]
+        for row in grid.rows
+    ]
+    heads = [_label(column.name, column.kind, zone) for column in grid.columns]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *texts, strict=True)]
+    shown = _fitting(grid.columns, widths, console.width)
     table = Table(
-        title=_heading(grid.name),
-        title_justify="left",
-        title_style="bold",
         box=box.SIMPLE_HEAD,
-        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
         header_style="bold cyan",
     )
     for place in shown:
         column = grid.columns[place]
         table.add_column(
-            _label(column.name, column.kind, zone),
+            heads[place],
             justify="right" if column.kind in _NUMBERS else "left",
-            no_wrap=not column.folds,
-            overflow="fold" if column.folds else "ellipsis",
+            no_wrap=not column.least,
+            overflow="fold" if column.least else "ellipsis",
         )
-    for row in grid.rows:
-        texts = [cell(row[place], grid.columns[place].kind) for place in shown]
-        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in texts))
-    return table
+    for row in texts:
+        table.add_row(*(Text(row[at], style=_STYLES.get(row[at], "")) for at in shown))
+    console.print(Text(_heading(grid.name), style="bold"))
+    console.print(table)
+    hidden = [heads[at] for at in range(len(heads)) if at not in shown]
+    if hidden:
+        names = ", ".join(hidden)
+        console.print(Text(f"Not shown for want of room: {names}; --json has all.", style="dim"))
+
+
+def _fitting(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[int]:
+    """The places of the columns that a terminal has room for, at least the first."""
+    shown = list(range(len(columns)))
+
+    def needed() -> int:
+        least = (min(widths[at], columns[at].least or widths[at]) for at in shown)
+        return sum(least) + len(_GAP) * (len(shown) - 1)
+
+    while len(shown) > 1 and needed() > room:
+        shown.remove(max(shown, key=lambda at: (columns[at].rank, at)))
+    return shown
 
 
 def _aligned(grid: Grid, zone: str) -> Iterator[str]:
@@ -130,14 +146,24 @@ def _aligned(grid: Grid, zone: str) -> Iterator[str]:
         [cell(value, column.kind) for value, column in zip(row, grid.columns, strict=True)]
         for row in grid.rows
     ]
-    widths = [max(map(len, texts)) for texts in zip(heads, *rows, strict=True)]
+    widths = [max(map(cell_len, texts)) for texts in zip(heads, *rows, strict=True)]
     for texts in (heads, *rows):
         cells = map(_justified, texts, grid.columns, widths)
         yield _GAP.join(cells).rstrip()
 
 
 def _justified(text: str, column: Column, width: int) -> str:
-    return text.rjust(width) if column.kind in _NUMBERS else text.ljust(width)
+    gap = " " * (width - cell_len(text))
+    return gap + text if column.kind in _NUMBERS else text + gap
+
+
+def _notes(report: Report) -> tuple[str, ...]:
+    """The notes of a report, and which zone its times are in."""
+    kinds = {fact.kind for fact in report.facts}
+    kinds |= {column.kind for grid in report.grids for column in grid.columns}
+    if not kinds & {Kind.INSTANT, Kind.MOMENT}:
+        return report.notes
+    return (*report.notes, f"Instants and times are in {report.zone}, the table's zone.")
 
 
 def _heading(name: str) -> str:

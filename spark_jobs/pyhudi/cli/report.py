@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-Value: TypeAlias = str | int | float | bool | None | Mapping[str, "Value"] | Sequence["Value"]
+Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | None
 """A value as JSON has it; of several texts a tuple."""
 
 
@@ -16,7 +16,7 @@ class Kind(Enum):
 
     Units: SIZE in bytes, SECONDS in seconds; INSTANT and MOMENT are digits in the table's zone, the
     former to be typed again; RATIO is a factor, SHARE a part of 1; CHANGES are counts of rows by
-    what became of them; JSON is a text of JSON, which is JSON in JSON.
+    what became of them; DATA is a value of a row, NUMBER one that is a number.
     """
 
     TEXT = "text"
@@ -28,7 +28,8 @@ class Kind(Enum):
     INSTANT = "instant"
     MOMENT = "moment"
     CHANGES = "changes"
-    JSON = "json"
+    DATA = "data"
+    NUMBER = "number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +43,16 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column of a grid; a terminal narrower than ``from_width`` leaves it out.
+    """A column of a grid.
 
-    One that ``folds`` is broken into several lines where it does not fit.
+    Where a terminal has no room for all columns, the one of the highest ``rank`` leaves first, of
+    several the last. One with a ``least`` width may be folded into lines of so many letters.
     """
 
     name: str
     kind: Kind = Kind.TEXT
-    from_width: int = 0
-    folds: bool = False
+    rank: int = 0
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,4 +78,4 @@ class Report:
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     has_findings: bool = False
-    zone: str = field(default="UTC")
+    zone: str = "UTC"

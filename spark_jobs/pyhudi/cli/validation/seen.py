@@ -137,13 +137,13 @@ def _error(what: str, where: str, detail: str) -> Finding:
 
 def _retained_since(table: Table) -> str:
     cleans = [each for each in table.timeline.completed() if each.action is Action.CLEAN]
-    for clean in reversed(cleans):
-        try:
-            return table.active.read_clean(clean).earliest_retained or clean.time
-        except (CorruptTableError, MissingFileError):
-            continue
-    is_archived = any(not each.is_dir for each in table.storage.list(_ARCHIVE))
-    return NEWEST_ALONE if is_archived or cleans else EVERYTHING
+    if not cleans:
+        is_archived = any(not each.is_dir for each in table.storage.list(_ARCHIVE))
+        return NEWEST_ALONE if is_archived else EVERYTHING
+    try:
+        return table.active.read_clean(cleans[-1]).earliest_retained or cleans[-1].time
+    except (CorruptTableError, MissingFileError):
+        return NEWEST_ALONE
 
 
 def _deleted_names(clean: Mapping[str, object]) -> set[str]:

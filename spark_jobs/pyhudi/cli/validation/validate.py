@@ -126,7 +126,7 @@ class _Comparison:
             return
         partition = next(iter(slices.values())).partition
         shown, places = ", ".join(map(repr, found.examples)), ", ".join(found.places)
-        detail = f"{found.count:,} record keys come more than once, such as {shown}; that one in {places}"
+        detail = f"{found.count:,} keys come more than once, such as {shown}, the first in {places}"
         if not self.is_promised:
             detail += ". Inserts on the timeline may have kept duplicates, or commits are archived"
         yield Finding(
