@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.cli.validation.keys import Hashes, hashes_of
-from pyhudi.errors import CorruptTableError, HudiError, MissingFileError, RequestError
+from pyhudi.errors import CorruptTableError, HudiError, MissingFileError, RequestError, StorageError
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.checks import (
     FileProblem,
@@ -29,6 +29,8 @@ from pyhudi.table.slice_reading import check_merger, slice_reading
 from pyhudi.table.table import Table
 
 _KEY_ROWS = 262_144
+# Of damaged pages Arrow gives an error as of a storage that failed.
+_UNREADABLE = (CorruptTableError, RequestError, StorageError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ def key_reading(table: Table) -> tuple[KeyReading | None, str | None]:
         check_merger(table, None)
         schema = table.schema()
         reading = slice_reading(table, schema)
-    except RequestError as error:
+    except (CorruptTableError, RequestError) as error:
         return plain, f"those of slices with log files: {error}"
     wanted = reading.columns((), schema.names)
     read = pa.schema([each for each in schema if each.name in wanted])
@@ -99,7 +101,7 @@ class Looks:
             return looked
         try:
             hashes = hashes_of(self.read_keys(found))
-        except (CorruptTableError, RequestError) as error:
+        except _UNREADABLE as error:
             return _with_problem(looked, place, unreadable(error))
         return replace(looked, hashes=hashes)
 
@@ -122,7 +124,10 @@ class Looks:
                 yield keys if isinstance(keys, pa.ChunkedArray) else pa.chunked_array([keys])
 
     def _problem(self, path: str) -> FileProblem | None:
-        return file_problem(self.table.storage, self._said_of(path), self.sizes.get(path))
+        try:
+            return file_problem(self.table.storage, self._said_of(path), self.sizes.get(path))
+        except StorageError as error:
+            return unreadable(error)
 
     def _said_of(self, path: str) -> StatedFile:
         """What writes say of a file: nothing, where they have been archived."""
@@ -142,7 +147,7 @@ class Looks:
                 rows = opened.row_count
         except MissingFileError:
             return _with_problem(looked, file.path, size_problem(stated, None))
-        except (CorruptTableError, RequestError) as error:
+        except _UNREADABLE as error:
             return _with_problem(looked, file.path, unreadable(error))
         return _with_problem(replace(looked, rows=rows, hashes=hashes), file.path, problem)
 

@@ -13,6 +13,7 @@ from pyhudi.cli.validation.looks import Looked, Looks, key_reading
 from pyhudi.cli.validation.orphans import Owners, partition_findings
 from pyhudi.cli.validation.seen import SeenTimeline, in_window, see_files, see_timeline
 from pyhudi.config.options.operations import Operation
+from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.checks import FileProblem, StatedFile, size_problem, stated_files
 from pyhudi.table.properties_file import BACKUP_FILE, PROPERTIES_FILE
@@ -67,7 +68,7 @@ def validate_table(
     stated, sizes = stated_files(timeline.stats), {file.path: file.size_bytes for file in files}
     keys, why_not = key_reading(table) if compares_keys else (None, None)
     looks = Looks(table=table, stated=stated, sizes=sizes, keys=keys)
-    slices = table.latest_slices()
+    slices, unseen = _latest_slices(table)
     older = sorted((stated.keys() & sizes.keys()).difference(*map(_paths, slices)))
     tell = _counted(progress, len(slices) + len(older))
     comparison = _Comparison(looks=looks, is_promised=wants_unique or _is_promised(timeline))
@@ -81,7 +82,8 @@ def validate_table(
         *_missing(timeline, stated, sizes),
         *Owners.of(table.storage, table.timeline, _named(timeline, stated)).findings(files),
         *partition_findings(table.storage, files),
-        *_not_compared(why_not),
+        *_left_undone("keys not compared", why_not),
+        *_left_undone("slices not looked into", unseen),
     ]
     return replace(
         found,
@@ -196,6 +198,14 @@ def _of_properties(table: Table) -> Iterator[Finding]:
         )
 
 
-def _not_compared(why: str | None) -> Iterator[Finding]:
+def _latest_slices(table: Table) -> tuple[tuple[FileSlice, ...], str | None]:
+    """The slices that hold the table, and why they are not known."""
+    try:
+        return table.latest_slices(), None
+    except CorruptTableError as error:
+        return (), str(error)
+
+
+def _left_undone(what: str, why: str | None) -> Iterator[Finding]:
     if why is not None:
-        yield Finding(grade=Grade.NOTE, what="keys not compared", where="the table", detail=why)
+        yield Finding(grade=Grade.NOTE, what=what, where="the table", detail=why)
