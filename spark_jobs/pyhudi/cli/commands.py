@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from pyhudi.cli.report import Report
 from pyhudi.cli.reports.description import options, schema
 from pyhudi.cli.reports.files import files
 from pyhudi.cli.reports.instant import diff, show
-from pyhudi.cli.reports.plans import compaction_plan
+from pyhudi.cli.reports.plans import Plan, compaction_plan, plan_given
 from pyhudi.cli.reports.rows import count, head
 from pyhudi.cli.reports.services import Service, own_flags, pairs_of
 from pyhudi.cli.reports.stats import stats
@@ -54,7 +55,7 @@ _AS_OF = (
     "in the zone of the table's timeline"
 )
 
-PLANS: Mapping[str, tuple[Gather, str]] = {
+PLANS: Mapping[str, tuple[Plan, str]] = {
     "compaction": (compaction_plan, "the slices that a compaction would take"),
 }
 """What ``pyhudi plan`` knows, one entry a service."""
@@ -227,10 +228,10 @@ def command_parser() -> FlagParser:
         _finish(own, command.gather)
     plan = found.add_parser("plan", help="what a service would do now", allow_abbrev=False)
     plans = plan.add_subparsers(metavar="SERVICE", required=True, title="services")
-    for name, (gather, line) in PLANS.items():
+    for name, (planned, line) in PLANS.items():
         own = _with_table(plans, name, line)
         _conf(own)
-        _finish(own, gather)
+        _finish(own, partial(plan_given, planned))
     for name, (service, line) in SERVICES.items():
         own = _with_table(found, name, line)
         _conf(own)

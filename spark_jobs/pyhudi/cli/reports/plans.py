@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.cli.opening import open_given, place_of, subject_of, zone_of
@@ -20,6 +22,9 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.write.encoding import full_file_bytes
+
+Plan: TypeAlias = Callable[[Table, Mapping[str, str]], Report]
+"""What a service would do to a table now, by the options of Hudi that it is given."""
 
 _COMPACTED = (
     Column(name="partition", least=12),
@@ -78,10 +83,15 @@ def plan_now(table: Table, config: WriteConfig) -> PlannedCompaction:
     )
 
 
-def compaction_plan(given: argparse.Namespace) -> Report:
-    """Which slices a compaction would take now, and whether one is due."""
-    table, options = open_given(given), dict(place_of(given).hoodie_conf)
+def plan_given(plan: Plan, given: argparse.Namespace) -> Report:
+    """The plan of a service for the table and the options of a command line."""
+    options = dict(place_of(given).hoodie_conf)
     check_known(options)
+    return plan(open_given(given), options)
+
+
+def compaction_plan(table: Table, options: Mapping[str, str]) -> Report:
+    """Which slices a compaction would take now, and whether one is due."""
     config = WriteConfig.from_options(options)
     found = plan_now(table, config)
     pending = [each for each in table.timeline.pending() if each.action is Action.COMPACTION]

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pyhudi.cli.opening import place_of
+from pyhudi.cli.opening import open_given, place_of
 from pyhudi.cli.report import Fact, Kind, Report
+from pyhudi.cli.reports.plans import Plan
+from pyhudi.config.known import check_known
 from pyhudi.flags import Flag, flags_of, key_values
 from pyhudi.jobs.request import Request
 from pyhudi.jobs.result import JobResult
@@ -33,7 +35,7 @@ class Service:
 
     request: type[Request]
     run: Callable[[Environment, Any], JobResult]
-    plan: Callable[[argparse.Namespace], Report] | None = None
+    plan: Plan | None = None
 
     def report(self, given: argparse.Namespace) -> Report:
         """Carry out what a command line asks for, or say what would be done.
@@ -41,8 +43,6 @@ class Service:
         Raises:
             HudiError: as the service.
         """
-        if self.plan is not None and given.dry_run:
-            return self.plan(given)
         place = place_of(given)
         request = self.request(
             base_path=place.path,
@@ -51,6 +51,10 @@ class Service:
             **_asked(self.request, given),
         )
         request.check()
+        if self.plan is not None and given.dry_run:
+            options = request.options()
+            check_known(options)
+            return self.plan(open_given(given), options)
         environment = environment_on(InProcessRunner(), place.storage_options)
         return _answer(self.run(environment, request))
 
