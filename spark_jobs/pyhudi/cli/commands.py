@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyhudi.cli.report import Report
 from pyhudi.cli.reports.description import options, schema
@@ -14,7 +14,7 @@ from pyhudi.cli.reports.files import files
 from pyhudi.cli.reports.instant import diff, show
 from pyhudi.cli.reports.plans import Plan, compaction_plan, plan_given
 from pyhudi.cli.reports.rows import count, head
-from pyhudi.cli.reports.services import Service, own_flags, pairs_of
+from pyhudi.cli.reports.services import Service, own_flags, pairs_of, switches_of
 from pyhudi.cli.reports.stats import stats
 from pyhudi.cli.reports.timeline import commits, timeline
 from pyhudi.cli.reports.validation import validate
@@ -267,18 +267,16 @@ def _add_service(parser: argparse.ArgumentParser, service: Service) -> None:
         parser.add_argument(
             "--dry-run", action="store_true", help="only say what would be done now"
         )
+    pairs, switches = pairs_of(service.request), switches_of(service.request)
     for name, flag in own_flags(service.request).items():
-        if name in pairs_of(service.request):
-            parser.add_argument(
-                flag.name,
-                dest=name,
-                action="append",
-                default=[],
-                metavar="KEY=VALUE",
-                help=flag.help,
-            )
+        settings: dict[str, Any] = {"dest": name, "help": flag.help}
+        if name in pairs:
+            settings |= {"action": "append", "default": [], "metavar": "KEY=VALUE"}
+        elif name in switches:
+            settings["action"] = "store_true"
         else:
-            parser.add_argument(flag.name, dest=name, metavar="VALUE", help=flag.help)
+            settings["metavar"] = "VALUE"
+        parser.add_argument(flag.name, **settings)
 
 
 def _limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:

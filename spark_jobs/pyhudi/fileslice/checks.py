@@ -14,7 +14,6 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.errors import CorruptTableError, MissingFileError, SchemaError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import OpenBaseFile, open_base, read_errors
-from pyhudi.logfile.framing import BlockKind
 from pyhudi.logfile.reader import iter_blocks
 from pyhudi.storage.storage import Storage
 
@@ -148,15 +147,14 @@ def log_problem(storage: Storage, stated: StatedFile) -> FileProblem | None:
     except MissingFileError:
         return size_problem(stated, None)
     for block in blocks:
-        if block.kind is not BlockKind.CORRUPT:
-            continue
         end = block.offset + block.size_bytes
         for each in stated.appended:
-            if block.offset < each.end and end > each.begin:
+            if block.offset < each.end and end > each.begin and block.instant != each.instant:
+                what = block.problem or f"they are of the instant {block.instant or 'none'}"
                 return FileProblem(
                     damage="unreadable file",
                     detail=f"bytes {block.offset:,} to {end:,}, which the commit {each.instant} "
-                    f"wrote, are no whole block: {block.problem}",
+                    f"wrote, are no whole block of it: {what}",
                 )
     return None
 

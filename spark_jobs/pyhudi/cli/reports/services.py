@@ -69,6 +69,11 @@ def pairs_of(request: type[Request]) -> frozenset[str]:
     return frozenset(each.name for each in fields(request) if each.default_factory is dict)
 
 
+def switches_of(request: type[Request]) -> frozenset[str]:
+    """The fields of a request that are given by naming their flag."""
+    return frozenset(each.name for each in fields(request) if each.default is False)
+
+
 def _asked(request: type[Request], given: argparse.Namespace) -> dict[str, Any]:
     """The fields of a request that a command line gives."""
     found = {name: getattr(given, name) for name in own_flags(request)}

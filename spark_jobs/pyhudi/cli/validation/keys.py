@@ -55,7 +55,8 @@ def repeated_keys(groups: Mapping[str, Hashes], read_keys: ReadKeys) -> Repeated
         for name in suspects
         for keys in read_keys(name)
     ]
-    counted = pc.value_counts(pa.chunked_array([c for _, keys in found for c in keys.chunks]))
+    chunks = [chunk for _, keys in found for chunk in keys.chunks]
+    counted = pc.value_counts(pa.chunked_array(chunks, pa.string()))
     more = counted.filter(pc.greater(counted.field("counts"), 1)).field("values")
     if not len(more):
         return None
