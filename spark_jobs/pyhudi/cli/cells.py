@@ -31,12 +31,13 @@ def _shown(value: Value, kind: Kind) -> str:
         return _data(value)
     if value is None or value in ("", ()):
         return NOTHING
-    if kind is Kind.MOMENT and isinstance(value, str):
-        return moment(value)
-    if kind is Kind.CHANGES and isinstance(value, Mapping):
-        return _changes(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _number(value, kind)
+    match value:
+        case str() if kind is Kind.MOMENT:
+            return moment(value)
+        case Mapping():
+            return _counts(value, kind)
+        case int() | float() if not isinstance(value, bool):
+            return _number(value, kind)
     return _text(value)
 
 
@@ -100,11 +101,9 @@ def _number(value: float, kind: Kind) -> str:
     return str(value)
 
 
-def _changes(changes: Mapping[str, Value]) -> str:
-    """Counts of rows with a sign each: ``+27,004 ~9 -3``; ``0`` where none changed."""
-    parts = (
-        f"{_SIGNS.get(name, name + ' ')}{count:,}"
-        for name, count in changes.items()
-        if isinstance(count, int) and count
-    )
-    return " ".join(parts) or "0"
+def _counts(counts: Mapping[str, Value], kind: Kind) -> str:
+    """Counts that are not 0: of rows with a sign each, as in ``+27,004 ~9 -3``, or with names."""
+    found = {name: n for name, n in counts.items() if isinstance(n, int) and n}
+    if kind is Kind.CHANGES:
+        return " ".join(f"{_SIGNS.get(name, f'{name} ')}{n:,}" for name, n in found.items()) or "0"
+    return ", ".join(f"{n:,} {name}" for name, n in found.items()) or "0"

@@ -54,7 +54,7 @@ def _run(words: Sequence[str]) -> int:
     if not words:
         parser.print_help(sys.stderr)
         return EXIT_REQUEST
-    given = _parsed(parser, words)
+    given = parse_words(parser, words)
     report = given.gather(given)
     if given.json:
         show_json(report, sys.stdout)
@@ -64,7 +64,7 @@ def _run(words: Sequence[str]) -> int:
     return EXIT_FINDINGS if report.has_findings else 0
 
 
-def _parsed(parser: FlagParser, words: Sequence[str]) -> argparse.Namespace:
+def parse_words(parser: FlagParser, words: Sequence[str]) -> argparse.Namespace:
     """What a command line asks for.
 
     Raises:

@@ -171,7 +171,9 @@ def _heading(name: str) -> str:
 
 
 def _label(name: str, kind: Kind, zone: str) -> str:
-    """A name for people; times say their zone."""
+    """A name for people; times say their zone, and users' own names stay as they are."""
+    if kind in (Kind.DATA, Kind.NUMBER):
+        return name
     return f"{_heading(name)} ({zone})" if kind is Kind.MOMENT else _heading(name)
 
 

@@ -16,7 +16,8 @@ class Kind(Enum):
 
     Units: SIZE in bytes, SECONDS in seconds; INSTANT and MOMENT are digits in the table's zone, the
     former to be typed again; RATIO is a factor, SHARE a part of 1; CHANGES are counts of rows by
-    what became of them; DATA is a value of a row, NUMBER one that is a number.
+    what became of them, COUNTS of other things by their names. DATA is a value of a user's, whose
+    name is the user's too, NUMBER one that is a number.
     """
 
     TEXT = "text"
@@ -28,6 +29,7 @@ class Kind(Enum):
     INSTANT = "instant"
     MOMENT = "moment"
     CHANGES = "changes"
+    COUNTS = "counts"
     DATA = "data"
     NUMBER = "number"
 

@@ -26,6 +26,8 @@ from pyhudi.cli.report import Kind, Value
         ({"inserted": 27004, "updated": 0, "deleted": 3}, Kind.CHANGES, "+27,004 -3"),
         ({"inserted": 0, "updated": 0}, Kind.CHANGES, "0"),
         ({"rewritten": 1600}, Kind.CHANGES, "rewritten 1,600"),
+        ({"created": 0, "deleted": 1600}, Kind.COUNTS, "1,600 deleted"),
+        ({"created": 0}, Kind.COUNTS, "0"),
         (None, Kind.SIZE, "-"),
         ("", Kind.TEXT, "-"),
         ("", Kind.DATA, ""),

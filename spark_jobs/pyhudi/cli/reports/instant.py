@@ -141,7 +141,8 @@ def _facts(told: Told) -> Iterator[Fact]:
     yield Fact(name="rows", value=told.changes, kind=Kind.CHANGES)
     yield Fact(name="bytes_written", value=told.size_bytes, kind=Kind.SIZE)
     extra = told.commit.extra_metadata
-    yield from (Fact(name=name, value=extra[name]) for name in extra if name not in _LONG)
+    shown = (name for name in extra if name not in _LONG)
+    yield from (Fact(name=name, value=extra[name], kind=Kind.DATA) for name in shown)
 
 
 def _grids(table: Table, told: Told) -> Iterator[Grid]:

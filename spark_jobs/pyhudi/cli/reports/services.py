@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pyhudi.cli.opening import open_given, place_of
-from pyhudi.cli.report import Fact, Kind, Report
+from pyhudi.cli.opening import open_given, place_of, zone_of
+from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 from pyhudi.cli.reports.plans import Plan
 from pyhudi.config.known import check_known
 from pyhudi.flags import Flag, flags_of, key_values
@@ -18,12 +18,21 @@ from pyhudi.pipeline.environment import Environment, environment_on
 from pyhudi.runner.in_process import InProcessRunner
 
 _EVERY_COMMAND = ("base_path", "storage_options", "hoodie_conf", "result_path", "verbose")
-_IN_SUBJECT = ("table", "base_path")
+_ELSEWHERE = ("table", "base_path", "stages")
 _KINDS = {
     "instant": Kind.INSTANT,
+    "completion_time": Kind.MOMENT,
     "bytes_written": Kind.SIZE,
     "records": Kind.CHANGES,
+    "files": Kind.COUNTS,
+    "seconds": Kind.SECONDS,
 }
+_STAGES = (
+    Column(name="stage"),
+    Column(name="seconds", kind=Kind.SECONDS),
+    Column(name="rows", kind=Kind.COUNT),
+    Column(name="bytes", kind=Kind.SIZE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +65,7 @@ class Service:
             check_known(options)
             return self.plan(open_given(given), options)
         environment = environment_on(InProcessRunner(), place.storage_options)
-        return _answer(self.run(environment, request))
+        return _answer(self.run(environment, request), zone_of(open_given(given)))
 
 
 def own_flags(request: type[Request]) -> dict[str, Flag]:
@@ -82,13 +91,26 @@ def _asked(request: type[Request], given: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _answer(result: JobResult) -> Report:
+def _answer(result: JobResult, zone: str) -> Report:
     """What a service did: every entry of its result that says something."""
+    told = result.as_dict() | {"seconds": result.seconds.get("total")}
     return Report(
         subject=f"{result.table} at {result.base_path}",
+        zone=zone,
         facts=tuple(
             Fact(name=name, value=value, kind=_KINDS.get(name, Kind.TEXT))
-            for name, value in result.as_dict().items()
-            if value and name not in _IN_SUBJECT
+            for name, value in told.items()
+            if value and name not in _ELSEWHERE
+        ),
+        grids=(
+            Grid(
+                name="stages",
+                columns=_STAGES,
+                rows=tuple(
+                    (stage, *(found.get(name) for name in ("seconds", "rows", "bytes")))
+                    for stage, found in result.stages.items()
+                ),
+                empty="nothing was done",
+            ),
         ),
     )

@@ -27,8 +27,8 @@ _BOUNDS = (0, 64 << 10, _MIB, 8 * _MIB, 32 * _MIB, 64 * _MIB)
 
 _BAR = 24
 _HISTOGRAM = (
-    Column(name="from", kind=Kind.SIZE),
-    Column(name="to", kind=Kind.SIZE),
+    Column(name="at_least", kind=Kind.SIZE),
+    Column(name="below", kind=Kind.SIZE),
     Column(name="files", kind=Kind.COUNT),
     Column(name="share", kind=Kind.SHARE),
     Column(name="bytes", kind=Kind.SIZE),
@@ -102,7 +102,7 @@ def stats(given: argparse.Namespace) -> Report:
 def histogram(sizes: Sequence[int], bounds: Sequence[int]) -> tuple[tuple[Value, ...], ...]:
     """How many files lie in each class of sizes, empty classes between others included.
 
-    Shapes: from, to (None for no end), files, their share, their bytes, a bar.
+    Shapes: least size, size below which (None for no end), files, their share, their bytes, a bar.
     """
     begins = sorted(set(bounds))
     classes: list[tuple[int, int | None]] = [*pairwise(begins), (begins[-1], None)]
