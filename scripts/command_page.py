@@ -50,8 +50,8 @@ HEAD = """\
 
 Made by `python -m scripts.command_page > docs/command.md`; not to be edited by hand.
 
-The package brings a command that looks at a table, checks it, and runs services on it. It needs neither Spark nor a JVM, and opens every storage that the engine
-reads:
+The package brings a command that looks at a table, checks it, and runs services on it. It needs
+neither Spark nor a JVM, and opens every storage that the engine reads:
 
 ```sh
 pyhudi timeline /data/flights

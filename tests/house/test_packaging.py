@@ -135,6 +135,18 @@ def test_the_engine_in_the_wheel_can_be_imported(wheel: zipfile.ZipFile) -> None
     assert done.stdout.startswith(str(wheel.filename))
 
 
+def test_the_wheel_installs_the_console_command(wheel: zipfile.ZipFile) -> None:
+    (name,) = (each for each in wheel.namelist() if each.endswith("dist-info/entry_points.txt"))
+    _, _, scripts = wheel.read(name).decode().partition("[console_scripts]\n")
+    command, _, place = scripts.splitlines()[0].partition(" = ")
+    module, _, function = place.partition(":")
+    assert command == "pyhudi"
+    done = _python(
+        f"from {module} import {function} as main; main(['--help'])", str(wheel.filename)
+    )
+    assert done.stdout.startswith("usage: pyhudi"), done.stderr
+
+
 def test_a_file_of_the_engine_is_read_as_a_package_resource() -> None:
     opened = [
         module.path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
@@ -19,7 +19,7 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
 
 THREADS = 8
-_WINDOW = 64
+_WINDOW = 256
 _META_FOLDER = ".hoodie"
 _ARCHIVE = f"{_META_FOLDER}/archived"
 
@@ -52,15 +52,11 @@ def in_threads(function: Callable[[T], R], given: Iterable[T]) -> list[R]:
 
 
 def in_window(function: Callable[[T], R], given: Iterable[T]) -> Iterator[R]:
-    """As ``in_threads``, one after another: few results wait to be taken."""
-    waiting: deque[Future[R]] = deque()
+    """As ``in_threads``, some at a time: few results wait to be taken."""
+    left = iter(given)
     with ThreadPoolExecutor(max_workers=THREADS) as threads:
-        for each in given:
-            waiting.append(threads.submit(function, each))
-            if len(waiting) >= _WINDOW:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        while window := tuple(islice(left, _WINDOW)):
+            yield from threads.map(function, window)
 
 
 def see_timeline(table: Table) -> SeenTimeline:
