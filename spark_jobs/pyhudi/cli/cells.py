@@ -67,7 +67,7 @@ def size(size_bytes: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A span in at most two units: ``0.35 s``, ``4.2 s``, ``3m 12s``, ``5h 01m``."""
+    """A span in at most two units: ``0.35 s``, ``4.2 s``, ``3m 12s``, ``5h 01m``, ``9d 04h``."""
     if seconds < 1:
         return f"{seconds:.2f} s"
     if seconds < 60:
@@ -75,7 +75,8 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes}m {rest:02}s"
-    return f"{minutes // 60}h {minutes % 60:02}m"
+    hours = minutes // 60
+    return f"{hours}h {minutes % 60:02}m" if hours < 24 else f"{hours // 24}d {hours % 24:02}h"
 
 
 def moment(digits: str) -> str:

@@ -18,6 +18,7 @@ from pyhudi.cli.report import Kind, Value
         (59.94, Kind.SECONDS, "59.9 s"),
         (61, Kind.SECONDS, "1m 01s"),
         (3 * 3600 + 5 * 60, Kind.SECONDS, "3h 05m"),
+        (9 * 86400 + 4 * 3600, Kind.SECONDS, "9d 04h"),
         (1234567, Kind.COUNT, "1,234,567"),
         (2.5, Kind.RATIO, "2.50"),
         (0.125, Kind.SHARE, "12.5%"),

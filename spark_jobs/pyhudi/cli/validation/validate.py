@@ -16,6 +16,7 @@ from pyhudi.config.options.operations import Operation
 from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.checks import FileProblem, StatedFile, size_problem, stated_files
+from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.table.properties_file import BACKUP_FILE, PROPERTIES_FILE
 from pyhudi.table.table import Table
 
@@ -64,23 +65,26 @@ def validate_table(
     Guarantees: changes nothing; memory for keys is eight bytes a row of the largest partition.
     Not: what commits say that have been archived.
     """
-    timeline, files = see_timeline(table), see_files(table.storage)
-    stated, sizes = stated_files(timeline.stats), {file.path: file.size_bytes for file in files}
+    # Whatever a write has made by now is named by then, or the write is pending still.
+    files, table = see_files(table.storage), table.refresh()
+    timeline = see_timeline(table)
+    slices, unseen = _latest_slices(table)
+    stated = stated_files(timeline.stats)
+    sizes = {file.path: file.size_bytes for file in files} | _sizes_in(slices)
     keys, why_not = key_reading(table) if compares_keys else (None, None)
     looks = Looks(table=table, stated=stated, sizes=sizes, keys=keys)
-    slices, unseen = _latest_slices(table)
     older = sorted((stated.keys() & sizes.keys()).difference(*map(_paths, slices)))
     tell = _counted(progress, len(slices) + len(older))
     comparison = _Comparison(looks=looks, is_promised=wants_unique or _is_promised(timeline))
     found = comparison.over(slices, tell)
-    damages = [each for path in in_window(looks.into_file, older) for each in tell(path).problems]
+    seen = [tell(each) for each in in_window(looks.into_file, older)]
     findings = [
-        *(_damage(path, problem) for path, problem in damages),
+        *(_damage(*problem) for each in seen for problem in each.problems),
         *found.findings,
         *_of_properties(table),
         *timeline.findings,
-        *_missing(timeline, stated, sizes),
-        *Owners.of(table.storage, table.timeline, _named(timeline, stated)).findings(files),
+        *_missing(table.storage, timeline, stated, sizes),
+        *_orphans(table, _named(timeline, stated), files),
         *partition_findings(table.storage, files),
         *_left_undone("keys not compared", why_not),
         *_left_undone("slices not looked into", unseen),
@@ -160,12 +164,33 @@ def _damage(path: str, problem: FileProblem) -> Finding:
 
 
 def _missing(
-    timeline: SeenTimeline, stated: Mapping[str, StatedFile], sizes: Mapping[str, int]
+    storage: Storage,
+    timeline: SeenTimeline,
+    stated: Mapping[str, StatedFile],
+    sizes: Mapping[str, int],
 ) -> Iterator[Finding]:
+    """The files that must be there and are not, also when they are looked for once more."""
     for path in sorted(required_files(stated, timeline.retained) - sizes.keys()):
-        problem = size_problem(stated[path], None)
+        problem = None if storage.exists(path) else size_problem(stated[path], None)
         if problem is not None:
             yield _damage(path, problem)
+
+
+def _orphans(table: Table, named: set[str], files: Iterable[FileStatus]) -> Iterator[Finding]:
+    """What there is to say of files that nobody names, as far as they are there still."""
+    for found in Owners.of(table.storage, table.timeline, named).findings(files):
+        if found.grade is not Grade.ORPHAN or table.storage.exists(found.where):
+            yield found
+
+
+def _sizes_in(slices: Iterable[FileSlice]) -> dict[str, int]:
+    """The sizes of the files of slices, by path."""
+    slices = tuple(slices)
+    bases = (each.base_file for each in slices if each.base_file is not None)
+    logs = (log for each in slices for log in each.log_files)
+    return {base.path: base.size_bytes for base in bases} | {
+        log.path: log.size_bytes for log in logs
+    }
 
 
 def _named(timeline: SeenTimeline, stated: Mapping[str, StatedFile]) -> set[str]:

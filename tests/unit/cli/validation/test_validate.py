@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi.cli.validation import seen, validate
 from pyhudi.cli.validation.findings import Grade
 from pyhudi.cli.validation.validate import Validation, validate_table
+from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.table.table import open_table
 from tests.support.base_files import spoil
 from tests.support.golden import expected_rows, golden_copy, golden_names, golden_table
@@ -23,15 +25,15 @@ FOUND = {
 
 def validated(table: Path, *, wants_unique: bool = False) -> Validation:
     opened = open_table(table)
-    seen: list[tuple[int, int]] = []
+    told: list[tuple[int, int]] = []
     found = validate_table(
         opened,
         compares_keys=True,
         wants_unique=wants_unique,
-        progress=lambda done, total: seen.append((done, total)),
+        progress=lambda done, total: told.append((done, total)),
     )
-    assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
-    assert all(total == len(seen) for _, total in seen)
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
+    assert all(total == len(told) for _, total in told)
     return found
 
 
@@ -293,3 +295,16 @@ def test_log_files_are_merged_before_keys_are_compared(tmp_path: Path) -> None:
     write(table, many(range(6), 1, "x"), options=LOGGED)
     write(table, many(range(3), 2, "x"), "delete", options=LOGGED)
     assert validated(table, wants_unique=True).keys == 3
+
+
+def test_what_is_written_meanwhile_is_neither_missing_nor_orphaned(
+    rewritten: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def and_then_write(storage: Storage) -> tuple[FileStatus, ...]:
+        found = seen.see_files(storage)
+        write(rewritten, many(range(30), 7, "later"))
+        return found
+
+    monkeypatch.setattr(validate, "see_files", and_then_write)
+    found = validated(rewritten, wants_unique=True)
+    assert (found.findings, found.keys) == ((), 30)
