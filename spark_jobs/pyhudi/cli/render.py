@@ -91,7 +91,7 @@ def _fact_table(report: Report) -> Table:
     for fact in report.facts:
         text = _text(fact)
         label = _label(fact.name, fact.kind, report.zone)
-        table.add_row(label, Text(text, style=_STYLES.get(text, "")))
+        table.add_row(label, _styled(text, fact.kind))
     return table
 
 
@@ -118,7 +118,7 @@ def _show_grid(grid: Grid, zone: str, console: Console) -> None:
             overflow="fold" if column.least else "ellipsis",
         )
     for row in texts:
-        table.add_row(*(Text(row[at], style=_STYLES.get(row[at], "")) for at in shown))
+        table.add_row(*(_styled(row[at], grid.columns[at].kind) for at in shown))
     console.print(Text(_heading(grid.name), style="bold"))
     console.print(table)
     hidden = [heads[at] for at in range(len(heads)) if at not in shown]
@@ -138,6 +138,11 @@ def _fitting(columns: Sequence[Column], widths: Sequence[int], room: int) -> lis
     while len(shown) > 1 and needed() > room:
         shown.remove(max(shown, key=lambda at: (columns[at].rank, at)))
     return shown
+
+
+def _styled(text: str, kind: Kind) -> Text:
+    """A cell, coloured where it is one of our own words that stands out."""
+    return Text(text, style=_STYLES.get(text, "") if kind is Kind.TEXT else "")
 
 
 def _aligned(grid: Grid, zone: str) -> Iterator[str]:

@@ -93,6 +93,17 @@ def test_a_narrow_terminal_loses_the_columns_that_matter_least(width: int, hidde
     assert "…" not in text
 
 
+def test_a_word_of_ours_is_coloured_and_the_same_word_of_a_user_is_not() -> None:
+    columns = (Column(name="state"), Column(name="state", kind=Kind.DATA))
+    grid = Grid(name="rows", columns=columns, rows=(("completed", "completed"),))
+    out = io.StringIO()
+    show(
+        Report(subject="orders", grids=(grid,)),
+        Console(file=out, force_terminal=True, width=80, color_system="standard"),
+    )
+    assert out.getvalue().count("\x1b[32mcompleted") == 1
+
+
 @pytest.mark.parametrize("width", [30, 45, 80, 160])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(len, in_terminal(width).splitlines())) <= width
