@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
 from pyhudi.cli.reports.writes import Told, changes, kind_of, told_by
 from pyhudi.config.instant_text import parse_exact_instant, parse_instant
-from pyhudi.errors import CorruptTableError, RequestError
+from pyhudi.errors import CorruptTableError, MissingFileError, RequestError
 from pyhudi.filegroup.slices import GroupId
 from pyhudi.schema.evolution.changes import schema_changes
 from pyhudi.table.table import Table
@@ -63,10 +64,12 @@ def show(given: argparse.Namespace) -> Report:
             where=table.storage.uri,
         )
     told = told_by(table, found)
+    if not told:
+        raise MissingFileError(f"instant {time} is gone since the timeline was listed: try again")
     return Report(
         subject=subject_of(table),
         zone=zone_of(table),
-        facts=tuple(fact for each in told for fact in _facts(each)),
+        facts=(*_facts(told[0]), *(fact for each in told[1:] for fact in _facts_beside(each))),
         grids=tuple(grid for each in told for grid in _grids(table, each)),
     )
 
@@ -143,6 +146,13 @@ def _facts(told: Told) -> Iterator[Fact]:
     extra = told.commit.extra_metadata
     shown = (name for name in extra if name not in _LONG)
     yield from (Fact(name=name, value=extra[name], kind=Kind.DATA) for name in shown)
+
+
+def _facts_beside(told: Told) -> Iterator[Fact]:
+    """What there is of another instant at the same time, as a savepoint has that of its commit."""
+    for fact in _facts(told):
+        if fact.name not in ("instant", "started"):
+            yield replace(fact, name=f"{told.instant.action.value}_{fact.name}")
 
 
 def _grids(table: Table, told: Told) -> Iterator[Grid]:

@@ -107,7 +107,7 @@ def _read(table: Table, instant: Instant) -> CommitMetadata | dict[str, object] 
     active, where = table.active, f"{instant.time}.{instant.action.value}"
     try:
         if not instant.is_completed:
-            return _without_request(table, instant)
+            return _pending_problem(table, instant)
         if not instant.action.writes_rows:
             return dict(active.read_plain(instant).entries)
         if not active.read_plain(instant).entries:
@@ -119,9 +119,12 @@ def _read(table: Table, instant: Instant) -> CommitMetadata | dict[str, object] 
         return None  # rolled back or archived since the timeline was listed
 
 
-def _without_request(table: Table, instant: Instant) -> Finding | None:
-    is_begun = instant.state is State.INFLIGHT and instant.action is not Action.SAVEPOINT
-    if not is_begun or table.active.is_requested(instant):
+def _pending_problem(table: Table, instant: Instant) -> Finding | None:
+    """What is wrong with an instant that has not completed: its plan, or that it has none."""
+    if instant.action is Action.SAVEPOINT:  # which is never requested
+        return None
+    if table.active.is_requested(instant):
+        table.active.read_plain(instant.in_state(State.REQUESTED))
         return None
     where = f"{instant.time}.{instant.action.value}"
     return _error("unrequested instant", where, "it is inflight, and was never requested")

@@ -43,6 +43,15 @@ def test_what_a_clean_says_is_shown_entry_by_entry(pyhudi: Shell) -> None:
     assert "earliestCommitToRetain" in {each["entry"] for each in said}
 
 
+def test_a_savepoint_is_shown_beside_the_commit_that_it_saves(pyhudi: Shell) -> None:
+    table = golden_table("v6_cow_restore")
+    (saved,) = pyhudi.json("timeline", table, "--action", "savepoint")["timeline"]
+    found = pyhudi.json("show", table, saved["instant"])
+    assert (found["action"], found["savepoint_action"]) == ("commit", "savepoint")
+    assert found["files"]
+    assert "savepointedBy" in {each["entry"] for each in found["says"]}
+
+
 def test_what_a_replacecommit_hides_is_shown(pyhudi: Shell) -> None:
     table = golden_table("v6_cow_overwrite")
     (replaced, *_) = pyhudi.json("timeline", table, "--action", "replacecommit")["timeline"]

@@ -253,6 +253,13 @@ def test_an_inflight_without_its_request_is_told(rewritten: Path) -> None:
     assert (found.what, found.where) == ("unrequested instant", "29990101000000000.commit")
 
 
+def test_a_plan_that_cannot_be_read_is_told(logged: Path) -> None:
+    compact(logged, {"hoodie.compact.inline.max.delta.commits": "1"}, mode="schedule")
+    plan = newest(logged, ".hoodie/*.compaction.requested")
+    cut(plan)
+    assert {each.what for each in validated(logged).findings} == {"unreadable instant"}
+
+
 def test_a_checksum_of_other_names_is_told(rewritten: Path) -> None:
     properties = rewritten / ".hoodie" / "hoodie.properties"
     text = properties.read_text()
