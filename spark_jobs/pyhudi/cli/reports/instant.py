@@ -50,7 +50,11 @@ _BETWEEN = (
     Column(name="rows", kind=Kind.CHANGES),
     Column(name="dag_run", rank=1, least=24),
 )
-_SAID = (Column(name="entry", least=12), Column(name="value", least=12))
+_SAID = (
+    Column(name="within", least=16),
+    Column(name="entry", least=16),
+    Column(name="value", least=24),
+)
 
 
 def show(given: argparse.Namespace) -> Report:
@@ -195,7 +199,7 @@ def _replaced_grid(table: Table, instant: Instant) -> Grid:
 
 
 def _entries(table: Table, instant: Instant) -> Iterator[tuple[Value, ...]]:
-    """What an instant's file says, entries within entries by dotted names.
+    """What an instant's file says: within which entries, by dotted names, which entry says what.
 
     A pending one may say something in its request alone.
     """
@@ -203,7 +207,7 @@ def _entries(table: Table, instant: Instant) -> Iterator[tuple[Value, ...]]:
         try:
             body = table.active.read_plain(instant.in_state(state)).entries
         except CorruptTableError as error:
-            yield "problem", str(error)
+            yield "", "problem", str(error)
             return
         if body:
             yield from _flat(body, "")
@@ -213,15 +217,15 @@ def _entries(table: Table, instant: Instant) -> Iterator[tuple[Value, ...]]:
 def _flat(found: Mapping[str, object], at: str) -> Iterator[tuple[Value, ...]]:
     for name, value in found.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{at}{name}.")
+            yield from _flat(value, f"{at}.{name}".lstrip("."))
         elif isinstance(value, (list, tuple)):
             for number, each in enumerate(value):
                 if isinstance(each, Mapping):
-                    yield from _flat(each, f"{at}{name}.{number}.")
+                    yield from _flat(each, f"{at}.{name}.{number}".lstrip("."))
                 else:
-                    yield f"{at}{name}", str(each)
+                    yield at, name, str(each)
         elif value is not None:
-            yield f"{at}{name}", str(value)
+            yield at, name, str(value)
 
 
 def _replaced(table: Table, instants: Sequence[Instant]) -> set[GroupId]:
