@@ -80,7 +80,9 @@ def count(given: argparse.Namespace) -> Report:
 
 def _column(field: pa.Field) -> Column:
     is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-    return Column(name=field.name, kind=Kind.NUMBER if is_number else Kind.DATA)
+    if is_number:
+        return Column(name=field.name, kind=Kind.NUMBER)
+    return Column(name=field.name, kind=Kind.DATA, least=20)
 
 
 def _query(given: argparse.Namespace, table: Table) -> ReadConfig:
