@@ -84,10 +84,11 @@ def merged_options(request: Any) -> dict[str, str]:
     return merged | {option.key: value for option, value in given if option and value is not None}
 
 
-class _Parser(argparse.ArgumentParser):
+class FlagParser(argparse.ArgumentParser):
     """Argument errors as OptionError, so that a job ends with one message like all others."""
 
     def error(self, message: str) -> NoReturn:
+        """Report what is wrong with a command line; argparse calls it."""
         raise OptionError(f"{message}; --help lists the flags")
 
 
@@ -169,7 +170,7 @@ def from_args(argv: Sequence[str], request: type, description: str) -> dict[str,
     Raises:
         OptionError: an unknown flag, a missing one, or a pair that is not ``key=value``.
     """
-    parser = _Parser(description=description, allow_abbrev=False)
+    parser = FlagParser(description=description, allow_abbrev=False)
     flags, declared = flags_of(request), _fields(request)
     pairs = {name for name, entry in declared.items() if entry.default_factory is dict}
     for name, flag in flags.items():
@@ -181,14 +182,18 @@ def from_args(argv: Sequence[str], request: type, description: str) -> dict[str,
         else:
             settings["required"] = declared[name].default is MISSING
         parser.add_argument(flag.name, **settings)
-    _refuse_unknown_flags(argv, [flag.name for flag in flags.values()])
+    refuse_unknown_flags(argv, [flag.name for flag in flags.values()])
     parsed = vars(parser.parse_args(list(argv)))
-    parsed |= {name: _pairs(flags[name].name, parsed[name]) for name in pairs}
+    parsed |= {name: key_values(flags[name].name, parsed[name]) for name in pairs}
     return {name: value for name, value in parsed.items() if value is not None}
 
 
-def _refuse_unknown_flags(argv: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a misspelt flag before argparse misses another one for it."""
+def refuse_unknown_flags(argv: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a misspelt flag before argparse misses another one for it.
+
+    Raises:
+        OptionError: says which flag is none, and which may have been meant.
+    """
     for word in argv:
         name = word.partition("=")[0]
         # With a space in it argparse takes a word for a value.
@@ -199,7 +204,12 @@ def _refuse_unknown_flags(argv: Sequence[str], known: Sequence[str]) -> None:
             raise OptionError(f"there is no flag {name}; {advice}")
 
 
-def _pairs(flag: str, texts: Sequence[str]) -> dict[str, str]:
+def key_values(flag: str, texts: Sequence[str]) -> dict[str, str]:
+    """The pairs of a flag that may be repeated as ``key=value``.
+
+    Raises:
+        OptionError: a text is no pair, or a key has two values.
+    """
     pairs: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")

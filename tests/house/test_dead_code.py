@@ -10,6 +10,7 @@ import pytest
 from tests.support.source_tree import Module, base_name, beside, docstrings, shipped
 
 ENTRANCES = {
+    "pyhudi.cli.main": "the console command",
     "pyhudi.config.reference": "python -m, makes docs/options.md",
     "pyhudi.runner.in_process": "services that need no Spark, and the tests of the pipeline",
     "airflow_provider_pyhudi.reference": "python -m, makes docs/operators.md",
@@ -57,8 +58,9 @@ FOR_OTHERS = {
         "Airflow's contract of a trigger"
     ),
     "pyhudi/basefile/orc/file.py:_HeldOutput.closed": "Arrow asks a Python file for it",
+    "pyhudi/cli/main.py:main": "the console command",
     "pyhudi/errors.py:HudiError.retryable": "a caller's question of an error that it caught",
-    "pyhudi/flags.py:_Parser.error": "argparse calls it",
+    "pyhudi/flags.py:FlagParser.error": "argparse calls it",
     "pyhudi/spark/tasks/shuffle_keys.py:spark_hash_int": "what shuffle_keys is the inverse of",
 }
 """Names that no code here refers to, and who does."""

@@ -10,7 +10,7 @@ SHAPES = {"Enum", "IntEnum", "Protocol", "Generic", "NamedTuple"}
 AN_OPERATOR = ("PyhudiJobOperator", "may be one level deep: it is a request and nothing more")
 A_REQUEST = ("Request", "may be one level deep: the flags that every job has, and no more")
 CONTRACTS = {
-    "pyhudi/flags.py:_Parser": ("ArgumentParser", "argparse reports errors by a method"),
+    "pyhudi/flags.py:FlagParser": ("ArgumentParser", "argparse reports errors by a method"),
     "pyhudi/jobs/clean.py:CleanRequest": A_REQUEST,
     "pyhudi/jobs/compaction.py:CompactionRequest": A_REQUEST,
     "pyhudi/jobs/restore.py:RestoreRequest": A_REQUEST,

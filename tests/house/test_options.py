@@ -17,6 +17,7 @@ KEY = re.compile(r"\bhoodie\.[a-z0-9_{}]+(?:\.[a-z0-9_]+)*")
 
 ELSEWHERE = {
     ("pyhudi/table/properties_file.py", "hoodie.properties"): "the name of a file",
+    ("pyhudi/cli/commands.py", "hoodie.properties"): "the name of a file",
     ("pyhudi/schema/avro.py", "hoodie.{}"): "the namespace of Avro records",
     ("pyhudi/basefile/footer.py", "hoodie.bloomfilter"): "a key of Parquet footers",
     ("pyhudi/read/retention.py", "hoodie.clean.commits.retained"): "advice to the table's writer",

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, engine, project, shipped
 
-COMES_ALONG = {"jinja2": "apache-airflow", "py4j": "pyspark"}
+COMES_ALONG = {"argcomplete": "apache-airflow", "jinja2": "apache-airflow", "py4j": "pyspark"}
 """Packages that are imported and come with one that is asked for."""
 
 PAIR = ("pyspark", "pyspark-client")
@@ -133,6 +133,18 @@ def test_the_engine_in_the_wheel_can_be_imported(wheel: zipfile.ZipFile) -> None
     done = _python("import pyhudi.actions.rollback as it; print(it.__file__)", wheel.filename or "")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(wheel.filename))
+
+
+def test_the_wheel_installs_the_console_command(wheel: zipfile.ZipFile) -> None:
+    (name,) = (each for each in wheel.namelist() if each.endswith("dist-info/entry_points.txt"))
+    _, _, scripts = wheel.read(name).decode().partition("[console_scripts]\n")
+    command, _, place = scripts.splitlines()[0].partition(" = ")
+    module, _, function = place.partition(":")
+    assert command == "pyhudi"
+    done = _python(
+        f"from {module} import {function} as main; main(['--help'])", str(wheel.filename)
+    )
+    assert done.stdout.startswith("usage: pyhudi"), done.stderr
 
 
 def test_a_file_of_the_engine_is_read_as_a_package_resource() -> None:

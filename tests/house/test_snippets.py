@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi.cli.commands import command_parser
+from pyhudi.cli.main import parse_words
 from pyhudi.config.known import check_known
 from pyhudi.merge.custom import run_merger
 from pyhudi.schema.metafields import META_FIELDS
@@ -101,6 +103,8 @@ def test_the_merger_of_the_page_keeps_the_dearer(flights: Path, monkeypatch) -> 
 def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
     words = [word for word in shlex.split(line.partition(" > ")[0]) if "=" not in word[:11]]
     match words:
+        case ["pyhudi", *_]:
+            parse_words(command_parser(), shlex.split(line)[1:])
         case ["make", *targets]:
             makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
             assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in targets)

@@ -26,6 +26,10 @@ class BaseFileReader(Protocol):
         """Row groups of the file."""
 
     @property
+    def row_count(self) -> int:
+        """Rows of the file, as its footer says."""
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns in the types they are read in, dictionaries aside."""
 

@@ -119,6 +119,11 @@ class ParquetReader:
         return int(self._metadata.num_row_groups)
 
     @property
+    def row_count(self) -> int:
+        """Rows of the file, as its footer says."""
+        return int(self._metadata.num_rows)
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns in the types they are read in, dictionaries aside."""
         return self._file.schema_arrow.remove_metadata()

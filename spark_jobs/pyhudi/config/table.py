@@ -245,6 +245,15 @@ class TableConfig:
         return _CDC.read(self.raw)
 
     @property
+    def has_right_checksum(self) -> bool:
+        """Whether the checksum that the properties note is theirs; true where they note none.
+
+        Source: HoodieTableConfig.validateChecksum, Hudi 0.15.
+        """
+        noted = self.raw.get(_CHECKSUM)
+        return noted is None or noted.strip() == str(table_checksum(self.database, self.name))
+
+    @property
     def create_schema(self) -> str | None:
         """The Avro text of the schema that the table was made with, if it was noted."""
         return _CREATE_SCHEMA.read(self.raw)

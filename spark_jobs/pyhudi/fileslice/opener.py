@@ -44,6 +44,11 @@ class OpenBaseFile:
         """The columns in the types they are read in, dictionaries aside."""
         return self.reader.schema
 
+    @property
+    def row_count(self) -> int:
+        """How many rows it has, as its footer says."""
+        return self.reader.row_count
+
     def rows(
         self,
         schema: pa.Schema,

@@ -11,6 +11,7 @@ from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.actions.file_group import GroupId
 from pyhudi.actions.json_text import pretty
+from pyhudi.actions.plain import PlainBody
 from pyhudi.actions.replace import RequestedReplace
 from pyhudi.actions.restore import RestoreMetadata, RestorePlan
 from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
@@ -208,6 +209,10 @@ class ActiveTimeline:
         except MissingFileError:
             data = self._data(instant.in_state(State.INFLIGHT))
         return self._parsed(instant, data, CleanPlan) if data else None
+
+    def read_plain(self, instant: Instant) -> PlainBody:
+        """What the file of an instant in its state says, whatever its action."""
+        return self._read(instant, PlainBody)
 
     def clustered_groups(self, instant: Instant) -> frozenset[GroupId] | None:
         """The file groups that a pending clustering rewrites; None for any other instant.

@@ -104,6 +104,11 @@ class OrcReader:
         return int(self._file.nstripes)
 
     @property
+    def row_count(self) -> int:
+        """Rows of the file, as its footer says."""
+        return int(self._file.nrows)
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns in the types they are read in.
 

@@ -1,0 +1,6 @@
+"""The console command ``pyhudi``: what a table is, has and lacks, told to people and scripts.
+
+The noun is Report: named facts and grids of plain values, which a command gathers without a word
+on how they look. The same report becomes a coloured table, aligned text or JSON. Nothing here
+needs Spark; nothing else imports it.
+"""

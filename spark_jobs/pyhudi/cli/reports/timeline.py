@@ -1,0 +1,139 @@
+"""``pyhudi timeline`` and ``pyhudi commits``: what happened to a table, one instant a line."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+
+from pyhudi.cli.opening import open_given, subject_of, zone_of
+from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
+from pyhudi.cli.reports.writes import Told, changes, kind_of, told_by
+from pyhudi.timeline.instant import Instant
+
+_TIMELINE = (
+    Column(name="instant", kind=Kind.INSTANT),
+    Column(name="started", kind=Kind.MOMENT, rank=4),
+    Column(name="action"),
+    Column(name="operation", rank=3),
+    Column(name="state"),
+    Column(name="took", kind=Kind.SECONDS),
+    Column(name="rows", kind=Kind.CHANGES),
+    Column(name="bytes", kind=Kind.SIZE),
+    Column(name="dag_run", rank=1, least=24),
+)
+_COMMITS = (
+    Column(name="instant", kind=Kind.INSTANT),
+    Column(name="started", kind=Kind.MOMENT, rank=4),
+    Column(name="operation"),
+    Column(name="took", kind=Kind.SECONDS, rank=1),
+    Column(name="partitions", kind=Kind.COUNT, rank=1),
+    Column(name="new", kind=Kind.COUNT),
+    Column(name="rewritten", kind=Kind.COUNT),
+    Column(name="log", kind=Kind.COUNT),
+    Column(name="rows", kind=Kind.CHANGES),
+    Column(name="bytes", kind=Kind.SIZE),
+    Column(name="dag_run", rank=2, least=24),
+)
+
+
+def timeline(given: argparse.Namespace) -> Report:
+    """The newest instants of the active timeline, the oldest of them first."""
+    table = open_given(given)
+    instants = table.timeline.instants
+    if given.pending:
+        instants = table.timeline.pending().instants
+    if given.action:
+        instants = tuple(each for each in instants if each.action.value in given.action)
+    found = told_by(table, _newest(instants, given.limit))
+    return Report(
+        subject=subject_of(table),
+        zone=zone_of(table),
+        grids=(
+            Grid(
+                name="timeline",
+                columns=_TIMELINE,
+                rows=tuple(_timeline_row(each) for each in found),
+                empty="no such instant",
+            ),
+        ),
+        notes=(*_left_out(len(found), len(instants), "instants"), *_problems(found)),
+    )
+
+
+def commits(given: argparse.Namespace) -> Report:
+    """The newest completed writes, with what they did to how many files."""
+    table = open_given(given)
+    writes = table.timeline.write_instants().completed().instants
+    found = told_by(table, _newest(writes, given.limit))
+    total = sum(each.size_bytes or 0 for each in found)
+    return Report(
+        subject=subject_of(table),
+        zone=zone_of(table),
+        facts=(
+            Fact(name="writes", value=len(found), kind=Kind.COUNT),
+            Fact(
+                name="rows_changed",
+                value=changes([s for each in found if not each.is_service for s in each.stats]),
+                kind=Kind.CHANGES,
+            ),
+            Fact(name="bytes_written", value=total, kind=Kind.SIZE),
+        ),
+        grids=(
+            Grid(
+                name="commits",
+                columns=_COMMITS,
+                rows=tuple(_commit_row(each) for each in found),
+                empty="nothing was written yet",
+            ),
+        ),
+        notes=(*_left_out(len(found), len(writes), "commits"), *_problems(found)),
+    )
+
+
+def _newest(instants: Sequence[Instant], limit: int) -> Sequence[Instant]:
+    return instants[-limit:] if limit else instants
+
+
+def _timeline_row(told: Told) -> tuple[Value, ...]:
+    instant = told.instant
+    return (
+        instant.time,
+        instant.time,
+        instant.action.value,
+        told.operation,
+        instant.state.name.lower(),
+        told.seconds,
+        told.changes,
+        told.size_bytes,
+        told.dag_run,
+    )
+
+
+def _commit_row(told: Told) -> tuple[Value, ...]:
+    kinds = Counter(kind_of(stat) for stat in told.stats)
+    return (
+        told.instant.time,
+        told.instant.time,
+        told.operation,
+        told.seconds,
+        len({stat.partition_path for stat in told.stats}),
+        kinds["new"],
+        kinds["rewritten"],
+        kinds["log"],
+        told.changes,
+        told.size_bytes,
+        told.dag_run,
+    )
+
+
+def _left_out(shown: int, there: int, what: str) -> tuple[str, ...]:
+    if shown == there:
+        return ()
+    return (f"The newest {shown:,} of {there:,} {what}; --limit 0 shows all.",)
+
+
+def _problems(found: Sequence[Told]) -> tuple[str, ...]:
+    return tuple(
+        f"{each.instant.time} cannot be read: {each.problem}" for each in found if each.problem
+    )

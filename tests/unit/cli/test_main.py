@@ -1,0 +1,148 @@
+"""The command line: what is refused in one line, and what every command ends with."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyhudi.cli import main as module
+from pyhudi.cli.commands import COMMANDS, PLANS, SERVICES
+from pyhudi.errors import ConflictError, InvariantError, StorageError
+from tests.support.console import Shell
+from tests.support.mor_table import MorTable
+from tests.support.source_tree import run_python
+
+OF_A_TABLE = [
+    *(
+        {"show": (name, "20260102030405678"), "diff": (name, "2025", "2026")}.get(name, (name,))
+        for name in COMMANDS
+    ),
+    *(("plan", name) for name in PLANS),
+    *((name,) for name in SERVICES),
+]
+"""A line of each command, the table left out."""
+
+
+def on(table: object, words: tuple[str, ...]) -> list[object]:
+    """A line of a command about a table."""
+    place = 2 if words[0] == "plan" else 1
+    return [*words[:place], table, *words[place:]]
+
+
+@pytest.mark.parametrize("words", OF_A_TABLE, ids=" ".join)
+class TestEveryCommand:
+    def test_it_refuses_a_path_where_nothing_is(self, words, pyhudi: Shell, tmp_path: Path) -> None:
+        refused(pyhudi, on(tmp_path / "none", words), "no Hudi table at")
+
+    def test_it_refuses_a_folder_that_is_no_table(self, words, pyhudi: Shell, tmp_path: Path):
+        refused(pyhudi, on(tmp_path, words), "no Hudi table at")
+
+    def test_it_refuses_a_file(self, words, pyhudi: Shell, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        refused(pyhudi, on(tmp_path / "file", words), "is no folder")
+
+    @pytest.mark.parametrize("version", ["5", "8"])
+    def test_it_refuses_a_table_of_a_version_that_is_not_read(
+        self, words, version: str, pyhudi: Shell, tmp_path: Path
+    ) -> None:
+        table = MorTable.make(tmp_path / "made", hoodie_table_version=version)
+        refused(pyhudi, on(table.path, words), "version")
+
+    def test_it_refuses_a_misspelt_option(self, words, pyhudi: Shell, tmp_path: Path) -> None:
+        line = [*on(tmp_path, words), "--jsno"]
+        refused(pyhudi, line, "there is no flag --jsno; did you mean --json?")
+
+    def test_it_refuses_an_option_that_no_storage_has(self, words, pyhudi: Shell, tmp_path: Path):
+        line = [*on(tmp_path, words), "--storage-option", "regoin=here"]
+        refused(pyhudi, line, "did you mean region?")
+
+    def test_its_help_begins_with_how_to_write_it(self, words, capsys) -> None:
+        given = words[: 2 if words[0] == "plan" else 1]
+        with pytest.raises(SystemExit) as end:
+            module.main([*given, "--help"])
+        assert not end.value.code
+        assert capsys.readouterr().out.startswith(f"usage: pyhudi {' '.join(given)} [-h]")
+
+
+def refused(pyhudi: Shell, words: list[object], reason: str) -> None:
+    code, out, err = pyhudi.outcome(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("pyhudi: ")
+    assert err.count("\n") == 1
+    assert reason in err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(["timelin"], "timeline"), (["plan", "compacton"], "compaction")]
+)
+def test_a_misspelt_command_is_refused_with_the_one_that_was_meant(
+    words: list[str], meant: str, pyhudi: Shell
+) -> None:
+    refused(pyhudi, [*words, "/data"], f"did you mean {meant}?")
+
+
+def test_no_words_at_all_give_the_help(pyhudi: Shell) -> None:
+    code, out, err = pyhudi.outcome()
+    assert (code, out) == (2, "")
+    assert all(f"\n    {name} " in err for name in (*COMMANDS, *SERVICES, "plan"))
+
+
+def test_the_list_of_commands_leaves_none_out() -> None:
+    groups = module.command_parser().description or ""
+    assert all(f" {name}" in groups for name in (*COMMANDS, *SERVICES, "plan"))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ConflictError("another writer"), 3, "another writer"),
+        (StorageError("cannot read\nthis"), 4, "cannot read this"),
+        (OSError("disk gone"), 4, "OSError: disk gone"),
+        (InvariantError("never"), 5, "never"),
+        (KeyError("oops"), 5, "KeyError: 'oops'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_is_one_line_and_its_own_code(error, code, line, pyhudi, monkeypatch) -> None:
+    def fail(_words: object) -> int:
+        raise error
+
+    monkeypatch.setattr(module, "_run", fail)
+    assert pyhudi.outcome("timeline", "/data") == (code, "", f"pyhudi: {line}\n")
+
+
+def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
+    table = MorTable.make(tmp_path / "made")
+    read, write = os.pipe()
+    os.close(read)
+    script = "import sys; from pyhudi.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", script, "timeline", str(table.path)]
+    found = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_secrets_come_from_the_environment(pyhudi: Shell, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PYHUDI_SECRETS", '{"storage_options": {"secret_key": "hidden"}}')
+    code, _, err = pyhudi.outcome("timeline", "s3://bucket/table")
+    assert code == 2
+    assert "access_key and secret_key go together" in err
+    assert "hidden" not in err
+
+
+def test_secrets_on_the_command_line_are_warned_of_and_not_repeated(
+    pyhudi: Shell, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ("--storage-option", "secret_key=hidden")
+    _, _, err = pyhudi.outcome("timeline", "s3://bucket/table", *options)
+    assert "everyone on this machine can read" in caplog.text
+    assert "hidden" not in err + caplog.text
+
+
+def test_it_loads_no_spark() -> None:
+    script = (
+        "import sys, pyhudi.cli.main; print('pyspark' in sys.modules, 'airflow' in sys.modules)"
+    )
+    assert run_python("-c", script).stdout == "False False\n"
