@@ -11,7 +11,7 @@ ARGUMENTS = 7
 MODULES_IN_A_PACKAGE = 10
 
 FULLER_PACKAGES = {
-    "pyhudi/table": (12, "what is asked of an open table, one question a module"),
+    "pyhudi/table": (13, "what is asked of an open table, one question a module"),
     "pyhudi/config": (11, "one module a request, beside those that read the texts of options"),
 }
 """Packages with more modules than others may have: how many, and what they are."""
@@ -20,6 +20,7 @@ LONGER_MODULES: dict[str, str] = {}
 """Modules of up to 500 lines, each with the reason why it is still one idea."""
 
 MORE_ARGUMENTS = {
+    "pyhudi/config/read.py:ReadConfig.of": "what the public query says, a keyword each",
     "pyhudi/read/snapshot.py:read_table": "the public query: one keyword for each thing to say",
     "pyhudi/read/snapshot.py:read_batches": "the public query: the same keywords",
     "pyhudi/table/result.py:job_result": "one for each part of the answer, all but one by name",

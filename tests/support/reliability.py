@@ -9,8 +9,13 @@ from tests.support.source_tree import ROOT
 PAGE: Final = ROOT / "docs" / "reliability.md"
 REWRITE: Final = "make reliability"
 
-_HEAD = """\
+_CRASHES = """\
 # Reliability
+
+What is stopped, damaged or made up by the tests, and what comes of it. `make reliability` tries all
+of it and writes this page; `make test` tries a sample.
+
+## Stopped at any storage call
 
 Every write and compaction below was stopped at each of its storage calls, by the functions that
 production runs, with tasks in one process and the table in memory. A death ends the process before
@@ -24,8 +29,7 @@ ones that need space fail. At each point:
   or saved record is left that no commit accounts for, and the rows are right.
 
 Deaths that leave the same files are looked at once. A late error of a call that changes nothing is
-the same as an error, and is not counted again. `make reliability` tries every point and writes this
-page; `make test` tries a sample of them (`tests/faults/test_crash_in_write.py`).
+the same as an error, and is not counted again (`tests/faults/test_crash_in_write.py`).
 
 | Operation | Table type | Index | Storage calls | Deaths | Different states | Errors |
 |---|---|---|---:|---:|---:|---:|

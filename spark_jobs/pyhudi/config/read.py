@@ -11,6 +11,7 @@ from typing import Any
 from pyhudi.config import option
 from pyhudi.config.instant_text import AskedInstant, instant_option
 from pyhudi.config.option import Option, declare, option_texts, part, read_settings, setting
+from pyhudi.config.options.damage import SKIP_DAMAGED
 from pyhudi.config.options.logs import MERGE_MEMORY, SPILL_FOLDER, MergeMemory
 from pyhudi.config.options.merging import CUSTOM_MERGER
 from pyhudi.config.options.table import TimelineZone
@@ -70,6 +71,7 @@ OPTIONS: tuple[Option[Any], ...] = (
     CUSTOM_MERGER,
     MERGE_MEMORY,
     SPILL_FOLDER,
+    SKIP_DAMAGED,
 )
 """All that a read follows."""
 
@@ -79,7 +81,8 @@ class ReadConfig:
     """A query; instants are in the digits that the table's own are compared by.
 
     ``custom_merger`` is the class path of a merger in Python that may be run, ``memory`` the room
-    that the log records of a file slice have.
+    that the log records of a file slice have. With ``skip_damaged`` files and log blocks that were
+    committed and are gone or damaged are passed over, as Hudi does.
     """
 
     query_type: QueryType = setting(QUERY_TYPE)
@@ -88,9 +91,10 @@ class ReadConfig:
     end: str | None = None
     custom_merger: str | None = setting(CUSTOM_MERGER)
     memory: MergeMemory = part(MergeMemory)
+    skip_damaged: bool = setting(SKIP_DAMAGED)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - one keyword for each thing a query can say
         cls,
         *,
         query_type: str = "snapshot",
@@ -99,6 +103,7 @@ class ReadConfig:
         end: str | date | None = None,
         custom_merger: str | None = None,
         merge_memory: int | None = None,
+        skip_damaged: bool = False,
         zone: TimelineZone = TimelineZone.LOCAL,
     ) -> ReadConfig:
         """The query that these ask for, of a table whose timeline is in this zone.
@@ -114,6 +119,7 @@ class ReadConfig:
             END.key: end,
             CUSTOM_MERGER.key: custom_merger,
             MERGE_MEMORY.key: merge_memory,
+            SKIP_DAMAGED.key: skip_damaged,
         }
         return cls.from_options(option_texts(given), zone=zone)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pyhudi.config.formats import OrcConfig
 from pyhudi.config.option import part, read_settings, setting
 from pyhudi.config.options.compaction import CompactionConfig
+from pyhudi.config.options.damage import SKIP_DAMAGED
 from pyhudi.config.options.evolution import EvolutionConfig
 from pyhudi.config.options.failures import FailureConfig
 from pyhudi.config.options.files import (
@@ -82,6 +83,7 @@ class WriteConfig:
     wait: WaitConfig = part(WaitConfig)
     logs: LogConfig = part(LogConfig)
     compaction: CompactionConfig = part(CompactionConfig)
+    skip_damaged: bool = setting(SKIP_DAMAGED)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> WriteConfig:
