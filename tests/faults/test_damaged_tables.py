@@ -104,9 +104,9 @@ def read_rows_skipping(storage: Storage) -> Rows:
 def test_a_folder_that_is_gone_is_missed_also_where_only_it_is_asked_for() -> None:
     storage = copied()
     storage.delete_all(storage.below("y"))
-    with pytest.raises(CorruptTableError, match="y/.* is not there"):
+    with pytest.raises(CorruptTableError, match=r"y/.* is not there"):
         read_rows(storage)
-    with pytest.raises(CorruptTableError, match="y/.* is not there"):
+    with pytest.raises(CorruptTableError, match=r"y/.* is not there"):
         read_tables(storage, filters=pc.field("part") == "y")
     read_tables(storage, filters=pc.field("part") == "x")
 

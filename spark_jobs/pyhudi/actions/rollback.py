@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyhudi.actions.container import only_record, record_schema
+from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import write_container
 
 
@@ -131,7 +132,11 @@ class RollbackMetadata:
 
 
 def _instant(record: Mapping[str, str]) -> InstantInfo:
-    return InstantInfo(time=record["commitTime"], action=record["action"])
+    time = record["commitTime"]
+    # Names of files and folders are made of it, which are then deleted.
+    if not time.isdecimal():
+        raise CorruptTableError(f"{time[:60]!r} is no instant")
+    return InstantInfo(time=time, action=record["action"])
 
 
 def _instant_record(instant: InstantInfo) -> dict[str, str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from pyhudi.filegroup.names import PARTITION_METADATA_PREFIX
+from pyhudi.filegroup.names import METADATA_FOLDER, PARTITION_METADATA_PREFIX
 from pyhudi.filegroup.slices import BaseFile, LogFile
 from pyhudi.storage.storage import FileStatus, Storage
-
-_META_FOLDER = ".hoodie"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,5 +65,5 @@ class StorageListing:
             yield folder, entries
             return
         for entry in entries:
-            if entry.is_dir and entry.path != _META_FOLDER:
+            if entry.is_dir and entry.path != METADATA_FOLDER:
                 yield from self._walk(entry.path)

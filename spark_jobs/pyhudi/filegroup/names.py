@@ -9,12 +9,17 @@ import re
 from dataclasses import dataclass
 
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.errors import CorruptTableError
 
+METADATA_FOLDER = ".hoodie"
 PARTITION_METADATA_PREFIX = ".hoodie_partition_metadata"
 
 _BUCKET_DIGITS = 8
 _BASE_FILE = re.compile(r"([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_(\d+)(\.[a-zA-Z0-9]+)")
-_LOG_FILE = re.compile(r"\.([^._]+)_([^.]*)\.log\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?", re.ASCII)
+# Java's versions are numbers of 32 bits.
+_LOG_FILE = re.compile(
+    r"\.([^._/]+)_([^./]*)\.log\.(\d{1,10})(?:_(\d+-\d+-\d+)(\.cdc)?)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,30 @@ class LogFileName:
 def file_path(partition: str, name: object) -> str:
     """The path of a data file, relative to the table; the partition is ``""`` without any."""
     return f"{partition}/{name}" if partition else str(name)
+
+
+def data_file_path(path: str) -> str:
+    """The path of a data file that is to be deleted, as metadata gives it.
+
+    Raises:
+        CorruptTableError: it is none, or leads out of the table: nothing else is deleted by it.
+    """
+    name = path.rpartition("/")[2]
+    if BaseFileFormat.of_file(name) is None and parse_log_file_name(name) is None:
+        raise CorruptTableError(f"{path[:200]!r} is to be deleted, and is no data file")
+    return inner_path(path)
+
+
+def inner_path(path: str) -> str:
+    """The path of a file beside the table's metadata, as metadata gives it.
+
+    Raises:
+        CorruptTableError: it leads out of the table, or to its metadata.
+    """
+    parts = path.split("/")
+    if ".." in parts or parts[0] in ("", METADATA_FOLDER):
+        raise CorruptTableError(f"{path[:200]!r} is no path of a data file of the table")
+    return path
 
 
 def hash_bucket_of(file_id: str) -> int | None:

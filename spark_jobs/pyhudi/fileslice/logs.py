@@ -109,10 +109,10 @@ def counted_blocks(
     for name in names:
         with open_file(name) as source:
             own = list(_blocks(source, name))
-        for problem in log_problems(own, writes.get(name, ())):
-            raise CorruptTableError(
-                f"{name} {problem}: rows that were committed are lost. {ADVICE}"
-            )
+            for problem in log_problems(own, writes.get(name, ())):
+                raise CorruptTableError(
+                    f"{name} {problem}: rows that were committed are lost. {ADVICE}"
+                )
         blocks += own
     if counts is not None:
         for block in blocks:

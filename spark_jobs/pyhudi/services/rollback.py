@@ -28,8 +28,14 @@ from pyhudi.actions.rollback import (
     RollbackPlan,
     RollbackRequest,
 )
-from pyhudi.errors import AlreadyExistsError, InvariantError, MissingFileError, StorageError
-from pyhudi.filegroup.names import parse_log_file_name
+from pyhudi.errors import (
+    AlreadyExistsError,
+    CorruptTableError,
+    InvariantError,
+    MissingFileError,
+    StorageError,
+)
+from pyhudi.filegroup.names import data_file_path, file_path, parse_log_file_name
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
@@ -192,9 +198,7 @@ def finish_rollback(table: Table, clock: Clock, rollback: Instant) -> None:
     """
     active, started = table.active, time.perf_counter()
     plan = active.read_rollback_plan(rollback)
-    undone = Instant(
-        time=plan.instant.time, action=Action(plan.instant.action), state=State.INFLIGHT
-    )
+    undone = _undone(plan)
     with contextlib.suppress(AlreadyExistsError):
         active.start(rollback, None)
     deleted = _delete_files(table.storage, plan)
@@ -215,16 +219,43 @@ def finish_rollback(table: Table, clock: Clock, rollback: Instant) -> None:
         delete_heartbeat(table.storage, undone.time)
 
 
+def _undone(plan: RollbackPlan) -> Instant:
+    try:
+        action = Action(plan.instant.action)
+    except ValueError as error:
+        raise CorruptTableError(
+            f"a rollback plan is for the action {plan.instant.action[:60]!r}, which is not known"
+        ) from error
+    return Instant(time=plan.instant.time, action=action, state=State.INFLIGHT)
+
+
 def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPartition]:
-    root = storage.absolute("") + "/"
-    for request in plan.requests:
-        for file in request.files_to_delete:
-            storage.delete(file.removeprefix("file:").removeprefix(root))
+    paths = [
+        _path_of(file, request.partition)
+        for request in plan.requests
+        for file in request.files_to_delete
+    ]
+    for path in paths:
+        storage.delete(path)
     deleted: dict[str, tuple[str, ...]] = {}
     for request in plan.requests:
         before = deleted.get(request.partition, ())
         deleted[request.partition] = (*before, *request.files_to_delete)
     return {path: RollbackPartition(deleted=files) for path, files in deleted.items()}
+
+
+def _path_of(file: str, partition: str) -> str:
+    """The path in the table of a file that a plan names in full, wherever the table lay then.
+
+    Raises:
+        CorruptTableError: it is no data file of its partition.
+    """
+    path = data_file_path(file_path(partition, file.rpartition("/")[2]))
+    if not f"/{file}".endswith(f"/{path}"):
+        raise CorruptTableError(
+            f"a rollback plan is to delete {file[:200]!r}, which is not in partition {partition!r}"
+        )
+    return path
 
 
 def _take_back_blocks(table: Table, plan: RollbackPlan, at: str) -> dict[str, dict[str, int]]:

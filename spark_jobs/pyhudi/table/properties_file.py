@@ -41,7 +41,7 @@ def load_config(storage: Storage) -> TableConfig:
                     where=storage.uri,
                 ) from error
             raise
-        return TableConfig.from_properties(properties.parse(text), where=storage.uri)
+        return TableConfig.from_properties(properties.parse(text), where=storage.absolute(path))
     raise TableNotFoundError(
         f"no Hudi table at {storage.uri}: {PROPERTIES_FILE} is not there; check the path, or write "
         "to it to make a table",

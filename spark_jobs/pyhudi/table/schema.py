@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import SchemaError
+from pyhudi.errors import SchemaError, located
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import open_base
 from pyhudi.schema import avro
@@ -71,7 +71,8 @@ def _from_commits(active: ActiveTimeline, timeline: Timeline) -> AvroSchema | No
     for instant in reversed(timeline.write_instants().completed().instants):
         metadata = active.read_commit(instant)
         if metadata.operation_type not in _KEEP_SCHEMA and metadata.schema_text:
-            return without_meta_avro(avro.parse(metadata.schema_text))
+            with located(active.where(instant)):
+                return without_meta_avro(avro.parse(metadata.schema_text))
     return None
 
 

@@ -83,6 +83,10 @@ class ActiveTimeline:
         status = self.storage.status(layout.path(instant, self.version))
         return None if status is None else instant_time(status.modified_ms, self.zone)
 
+    def where(self, instant: Instant) -> str:
+        """The file of an instant in its state, as errors name it."""
+        return self.storage.absolute(layout.path(instant, self.version))
+
     def is_requested(self, instant: Instant) -> bool:
         """Whether the instant's requested file is there: a rollback takes it away."""
         requested = instant.in_state(State.REQUESTED)
@@ -165,7 +169,7 @@ class ActiveTimeline:
         return self._parsed(instant, self._data(instant), kind)
 
     def _parsed(self, instant: Instant, data: bytes, kind: _Kind[_Read]) -> _Read:
-        with located(f"{self.storage.uri} at {instant.time}"):
+        with located(self.where(instant)):
             return kind.from_bytes(data)
 
     def _data(self, instant: Instant) -> bytes:
