@@ -24,7 +24,7 @@ from pyhudi.timeline.instant import Action, Instant, State
 from tests.support.golden import golden_copy, golden_table
 from tests.support.hostile import TIME, decoders, little_room, made_up
 from tests.support.in_process import clock_at
-from tests.support.points import EXAMPLES
+from tests.support.points import EXAMPLES, IS_LONG
 from tests.support.reliability import PAGE, REWRITE
 from tests.support.source_tree import shipped
 from tests.support.timelines import active_of
@@ -58,7 +58,7 @@ def test_made_up_bytes_are_refused_by_the_name_of_their_file(
         max_examples=EXAMPLES,
         deadline=TOO_LONG,
         database=None,
-        derandomize=True,
+        derandomize=not IS_LONG,
         suppress_health_check=list(HealthCheck),
     )
     @given(made_up(decoder.seeds))

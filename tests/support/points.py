@@ -14,3 +14,5 @@ EXAMPLES: Final = int(
     os.environ.get("PYHUDI_EXAMPLES") or {"few": 25, "all": 5_000}.get(_ASKED, 250)
 )
 """How many bytes are made up for each kind of file; PYHUDI_EXAMPLES says it too."""
+IS_LONG: Final = "PYHUDI_EXAMPLES" in os.environ
+"""Whether they are other ones each time."""

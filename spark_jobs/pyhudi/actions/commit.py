@@ -312,4 +312,7 @@ def _parse(data: bytes) -> Mapping[str, Any]:
         else:
             if isinstance(found, dict):
                 return found
-    raise CorruptTableError(f"commit metadata cannot be read: {problem}")
+    raise CorruptTableError(
+        f"commit metadata of {len(data):,} bytes cannot be read: {problem}. Without it it is not "
+        "known what was written; restore the file from a backup"
+    )

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from pyhudi.config import option
 from pyhudi.config.instant_text import AskedInstant, instant_option
 from pyhudi.config.option import Option, declare, option_texts, part, read_settings, setting
-from pyhudi.config.options.damage import SKIP_DAMAGED
 from pyhudi.config.options.logs import MERGE_MEMORY, SPILL_FOLDER, MergeMemory
 from pyhudi.config.options.merging import CUSTOM_MERGER
 from pyhudi.config.options.table import TimelineZone
@@ -61,6 +60,14 @@ BEGIN = declare("hoodie.datasource.read.begin.instanttime", _begin, default=None
 """the instant after which an incremental query starts"""
 END = declare("hoodie.datasource.read.end.instanttime", instant_option, default=None)
 """the last instant of an incremental query"""
+SKIP_DAMAGED = declare("pyhudi.read.skip.damaged", option.parse_bool, default=False, since="pyhudi")
+"""read on where a file or log block that was committed is gone or damaged, as Hudi does: rows of
+it are missing then, or older ones come back; writes and compactions that read on make it last"""
+
+WHAT_TO_DO: Final = (
+    f"Restore the file from a backup, or take what is left, as Hudi does: {SKIP_DAMAGED.key}=true"
+)
+"""What errors say of a file that is damaged."""
 
 OPTIONS: tuple[Option[Any], ...] = (
     QUERY_TYPE,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pyhudi.config.formats import OrcConfig
 from pyhudi.config.option import part, read_settings, setting
 from pyhudi.config.options.compaction import CompactionConfig
-from pyhudi.config.options.damage import SKIP_DAMAGED
 from pyhudi.config.options.evolution import EvolutionConfig
 from pyhudi.config.options.failures import FailureConfig
 from pyhudi.config.options.files import (
@@ -36,6 +35,7 @@ from pyhudi.config.options.table import (
     TABLE_NAME,
     TableSettings,
 )
+from pyhudi.config.read import SKIP_DAMAGED
 
 __all__ = [
     "IDEMPOTENCY_KEY",

@@ -61,16 +61,20 @@ def file_path(partition: str, name: object) -> str:
     return f"{partition}/{name}" if partition else str(name)
 
 
-def data_file_path(path: str) -> str:
-    """The path of a data file that is to be deleted, as metadata gives it.
+def path_to_delete(file: str, partition: str) -> str:
+    """The path in its table of a file that a plan names in full, wherever the table lay then.
 
     Raises:
-        CorruptTableError: it is none, or leads out of the table: nothing else is deleted by it.
+        CorruptTableError: it is no data file of the partition: a plan has no others deleted.
     """
-    name = path.rpartition("/")[2]
-    if BaseFileFormat.of_file(name) is None and parse_log_file_name(name) is None:
-        raise CorruptTableError(f"{path[:200]!r} is to be deleted, and is no data file")
-    return inner_path(path)
+    name = file.rpartition("/")[2]
+    path = inner_path(file_path(partition, name))
+    is_data = BaseFileFormat.of_file(name) is not None or parse_log_file_name(name) is not None
+    if not is_data or not f"/{file}".endswith(f"/{path}"):
+        raise CorruptTableError(
+            f"{file[:200]!r} is to be deleted, and is no data file of the partition {partition!r}"
+        )
+    return path
 
 
 def inner_path(path: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi.config.options.damage import ADVICE
+from pyhudi.config.read import WHAT_TO_DO
 from pyhudi.errors import CorruptTableError, SchemaError
 from pyhudi.filegroup.slices import LogWrite
 from pyhudi.fileslice.reading import SliceReading
@@ -111,7 +111,7 @@ def counted_blocks(
             own = list(_blocks(source, name))
             for problem in log_problems(own, writes.get(name, ())):
                 raise CorruptTableError(
-                    f"{name} {problem}: rows that were committed are lost. {ADVICE}"
+                    f"{name} {problem}: rows that were committed are lost. {WHAT_TO_DO}"
                 )
         blocks += own
     if counts is not None:

@@ -44,7 +44,7 @@ def read_container(data: bytes, most: int | None = None) -> list[dict[str, Any]]
     try:
         found = fastavro.reader(io.BytesIO(data))
         if has_boundless_arrays(found.writer_schema):
-            raise ValueError("its schema has arrays of values that take no bytes")
+            raise CorruptTableError("an Avro container has arrays of values that take no bytes")
         return [dict(record) for record in islice(found, most)]
     except _BAD_BYTES as error:
         raise CorruptTableError(

@@ -35,7 +35,7 @@ from pyhudi.errors import (
     MissingFileError,
     StorageError,
 )
-from pyhudi.filegroup.names import data_file_path, file_path, parse_log_file_name
+from pyhudi.filegroup.names import parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
@@ -231,7 +231,7 @@ def _undone(plan: RollbackPlan) -> Instant:
 
 def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPartition]:
     paths = [
-        _path_of(file, request.partition)
+        path_to_delete(file, request.partition)
         for request in plan.requests
         for file in request.files_to_delete
     ]
@@ -242,20 +242,6 @@ def _delete_files(storage: Storage, plan: RollbackPlan) -> dict[str, RollbackPar
         before = deleted.get(request.partition, ())
         deleted[request.partition] = (*before, *request.files_to_delete)
     return {path: RollbackPartition(deleted=files) for path, files in deleted.items()}
-
-
-def _path_of(file: str, partition: str) -> str:
-    """The path in the table of a file that a plan names in full, wherever the table lay then.
-
-    Raises:
-        CorruptTableError: it is no data file of its partition.
-    """
-    path = data_file_path(file_path(partition, file.rpartition("/")[2]))
-    if not f"/{file}".endswith(f"/{path}"):
-        raise CorruptTableError(
-            f"a rollback plan is to delete {file[:200]!r}, which is not in partition {partition!r}"
-        )
-    return path
 
 
 def _take_back_blocks(table: Table, plan: RollbackPlan, at: str) -> dict[str, dict[str, int]]:

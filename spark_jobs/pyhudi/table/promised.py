@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyhudi.actions.commit import ReplaceCommitMetadata
-from pyhudi.config.options.damage import ADVICE
+from pyhudi.config.read import WHAT_TO_DO
 from pyhudi.errors import CorruptTableError, MissingFileError
 from pyhudi.filegroup.promised import Damage, Promise, promises_of
 from pyhudi.filegroup.slices import GroupId
@@ -107,5 +107,5 @@ def refuse(lost: Sequence[Damage], *, where: str, has_changed: bool) -> None:
             where=where,
         )
     raise CorruptTableError(
-        f"{lost[0]}{others}: rows that were committed are lost. {ADVICE}", where=where
+        f"{lost[0]}{others}: rows that were committed are lost. {WHAT_TO_DO}", where=where
     )
