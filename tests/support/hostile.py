@@ -23,7 +23,6 @@ from pyhudi.filegroup.promised import promises_of
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import open_base
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
-from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.table.properties_file import PROPERTIES_FILE, load_config
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action, Instant, State
@@ -195,8 +194,7 @@ def _table_files() -> dict[str, Decoder]:
 
     def read_schema(storage: MemoryStorage) -> None:
         storage.put(PROPERTIES_FILE, properties[0])
-        found = load_table(storage).avro_schema()
-        avro_to_arrow(found or {})
+        load_table(storage).schema()
 
     return {
         "properties": Decoder(PROPERTIES_FILE, properties, load_config),

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from pyhudi.config.read import WHAT_TO_DO
-from pyhudi.errors import CorruptTableError, SchemaError
+from pyhudi.errors import CorruptTableError, SchemaError, located
 from pyhudi.filegroup.slices import LogWrite
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.logfile.contents import iter_rows, read_deletes
@@ -84,7 +84,9 @@ def read_log_records(
     counted = counted_blocks(names, open_file, reading.instant_test(), counts, writes)
     counts.instants = tuple(dict.fromkeys(block.instant for block in counted))
     parts = _counted(_parts_of_files(counted, open_file, schema), counts)
-    records = merge_log_records(parts, schema, reading.keys_of, reading.rule, reading.memory)
+    others = f" and {len(names) - 1} other log files" if len(names) > 1 else ""
+    with located(f"{names[0]}{others}" if names else ""):
+        records = merge_log_records(parts, schema, reading.keys_of, reading.rule, reading.memory)
     counts.milliseconds = int((time.perf_counter() - started) * 1000)
     return records
 
