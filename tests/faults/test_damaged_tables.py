@@ -152,6 +152,22 @@ def test_a_file_that_was_cleaned_while_the_table_was_read_asks_for_a_retry() -> 
     assert read_rows(storage)["x", "a"] == (9, "newer")
 
 
+def test_a_commit_that_was_archived_while_the_table_was_read_is_not_missed() -> None:
+    storage = copied()
+    opened = load_table(storage)
+    for path in [path for path in storage.below(".hoodie") if path.endswith(".commit")][:1]:
+        storage.delete_all([path, f"{path}.requested", path.replace(".commit", ".inflight")])
+    assert len(opened.latest_base_files()) == 2
+
+
+def test_a_commit_that_was_rolled_back_while_the_table_was_read_asks_for_a_retry() -> None:
+    storage = copied()
+    opened = load_table(storage)
+    storage.delete([path for path in storage.below(".hoodie") if path.endswith(".commit")][-1])
+    with pytest.raises(MissingFileError, match="rolled back while the table was read"):
+        opened.latest_base_files()
+
+
 @pytest.mark.parametrize("make", [logged, copied])
 def test_a_write_on_top_of_damage_is_refused_unless_it_is_to_go_on(
     make: Callable[[], MemoryStorage],

@@ -46,6 +46,7 @@ def told_by(
 
     Raises:
         CorruptTableError: the file of an instant cannot be read.
+        MissingFileError: a write was rolled back since the timeline was loaded.
     """
     start = timeline.start
     promises: list[Promise] = []
@@ -72,13 +73,24 @@ def told_by(
 def _read(
     active: ActiveTimeline, instants: Sequence[Instant]
 ) -> Iterator[tuple[Instant, ReplaceCommitMetadata]]:
-    """What completed instants say; one that was archived or rolled back meanwhile says nothing."""
+    """What completed instants say; one that was archived meanwhile says nothing.
+
+    Raises:
+        MissingFileError: one was rolled back meanwhile, or what it replaced can no longer be read.
+    """
 
     def read(instant: Instant) -> ReplaceCommitMetadata | None:
         try:
             return active.read_replace_commit(instant)
-        except MissingFileError:
-            return None
+        except MissingFileError as error:
+            is_archived = instant.time < active.load().start
+            if is_archived and instant.action is not Action.REPLACE_COMMIT:
+                return None
+            raise MissingFileError(
+                f"{active.where(instant)} is gone: was the write rolled back while the table was "
+                "read? Retry to read the table as it is now",
+                where=active.storage.uri,
+            ) from error
 
     if len(instants) <= _FEW_INSTANTS:
         found: Iterable[ReplaceCommitMetadata | None] = map(read, instants)
