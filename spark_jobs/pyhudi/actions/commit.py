@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -229,13 +229,16 @@ class CommitMetadata:
             yield from stats
 
     @classmethod
-    def _from_json(cls, found: Mapping[str, Any]) -> CommitMetadata:
+    def _from_json(
+        cls, found: Mapping[str, Any], is_kept: Callable[[str], bool] | None = None
+    ) -> CommitMetadata:
         by_partition = found.get("partitionToWriteStats") or {}
         extra = found.get("extraMetadata") or {}
         return cls(
             partition_to_write_stats={
                 partition: tuple(WriteStat.from_json(stat) for stat in stats)
                 for partition, stats in by_partition.items()
+                if is_kept is None or is_kept(partition)
             },
             compacted=bool(found.get("compacted")),
             extra_metadata={k: v if v is None else str(v) for k, v in extra.items()},
@@ -262,8 +265,12 @@ class ReplaceCommitMetadata:
     partition_to_replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> ReplaceCommitMetadata:
+    def from_bytes(
+        cls, data: bytes, is_kept: Callable[[str], bool] | None = None
+    ) -> ReplaceCommitMetadata:
         """The metadata in an instant's file; an empty file says nothing and is no error.
+
+        Statistics are those of the partitions that ``is_kept`` keeps.
 
         Raises:
             CorruptTableError: the bytes are no commit metadata.
@@ -272,7 +279,7 @@ class ReplaceCommitMetadata:
             found = _parse(data)
             replaced = found.get("partitionToReplaceFileIds") or {}
             return cls(
-                commit=CommitMetadata._from_json(found),
+                commit=CommitMetadata._from_json(found, is_kept),
                 partition_to_replaced_file_ids={
                     partition: tuple(map(str, file_ids)) for partition, file_ids in replaced.items()
                 },
@@ -313,6 +320,6 @@ def _parse(data: bytes) -> Mapping[str, Any]:
             if isinstance(found, dict):
                 return found
     raise CorruptTableError(
-        f"commit metadata of {len(data):,} bytes cannot be read: {problem}. Without it it is not "
-        "known what was written; restore the file from a backup"
+        f"commit metadata cannot be read: {problem}. Restore the file from a backup: without it it is "
+        "not known what was written"
     )

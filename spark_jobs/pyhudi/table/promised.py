@@ -60,7 +60,7 @@ def told_by(
         for each in timeline.write_instants().completed()
         if each.action is Action.REPLACE_COMMIT or is_wanted(each)
     ]
-    for instant, metadata in _read(active, found):
+    for instant, metadata in _read(active, found, is_kept):
         for partition, file_ids in metadata.partition_to_replaced_file_ids.items():
             for file_id in file_ids:
                 replaced.setdefault((partition, file_id), instant.time)
@@ -71,7 +71,7 @@ def told_by(
 
 
 def _read(
-    active: ActiveTimeline, instants: Sequence[Instant]
+    active: ActiveTimeline, instants: Sequence[Instant], is_kept: Callable[[str], bool]
 ) -> Iterator[tuple[Instant, ReplaceCommitMetadata]]:
     """What completed instants say; one that was archived meanwhile says nothing.
 
@@ -81,7 +81,7 @@ def _read(
 
     def read(instant: Instant) -> ReplaceCommitMetadata | None:
         try:
-            return active.read_replace_commit(instant)
+            return active.read_replace_commit(instant, is_kept)
         except MissingFileError as error:
             is_archived = instant.time < active.load().start
             if is_archived and instant.action is not Action.REPLACE_COMMIT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -126,9 +127,13 @@ class ActiveTimeline:
         """What a completed instant wrote."""
         return self._read(instant, CommitMetadata)
 
-    def read_replace_commit(self, instant: Instant) -> ReplaceCommitMetadata:
-        """What a completed instant wrote and replaced."""
-        return self._read(instant, ReplaceCommitMetadata)
+    def read_replace_commit(
+        self, instant: Instant, is_kept: Callable[[str], bool] | None = None
+    ) -> ReplaceCommitMetadata:
+        """What a completed instant replaced, and wrote to the partitions that ``is_kept`` keeps."""
+        data = self._data(instant)
+        with located(self.where(instant)):
+            return ReplaceCommitMetadata.from_bytes(data, is_kept)
 
     def read_commit_mentioning(self, instant: Instant, text: str) -> ReplaceCommitMetadata | None:
         """What a completed instant wrote and replaced, if its file has a text in it.
