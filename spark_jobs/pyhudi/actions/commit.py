@@ -320,6 +320,6 @@ def _parse(data: bytes) -> Mapping[str, Any]:
             if isinstance(found, dict):
                 return found
     raise CorruptTableError(
-        f"commit metadata cannot be read: {problem}. Restore the file from a backup: without it it is "
-        "not known what was written"
+        f"commit metadata cannot be read: {problem}. Restore the file from a backup: without it "
+        "nobody knows what was written"
     )
