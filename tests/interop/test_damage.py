@@ -1,5 +1,6 @@
 """What a damaged or torn table reads to: what Hudi reads, where that is asked for."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +16,17 @@ from tests.support.golden import golden_copy
 PROPERTIES = ".hoodie/hoodie.properties"
 
 
-def without_checksums(table: Path) -> Path:
-    """Hadoop's own checksums would tell Hudi of the damage, on local disks alone."""
+def unguarded(table: Path) -> Path:
+    """A table without what else would tell Hudi of the damage.
+
+    That are Hadoop's checksums on local disks, and the listing in the metadata table.
+    """
     for path in table.rglob(".*.crc"):
         path.unlink()
+    shutil.rmtree(table / ".hoodie" / "metadata", ignore_errors=True)
+    lines = (table / PROPERTIES).read_text().splitlines()
+    kept = [line for line in lines if not line.startswith("hoodie.table.metadata.partitions")]
+    (table / PROPERTIES).write_text("\n".join([*kept, ""]))
     return table
 
 
@@ -69,7 +77,7 @@ def test_what_is_left_of_a_damaged_table_is_what_hudi_reads(
     file: Callable[[Path], Path],
     damage: Callable[[Path], None],
 ) -> None:
-    path = without_checksums(golden_copy(table, tmp_path))
+    path = unguarded(golden_copy(table, tmp_path))
     damaged = file(path)
     damage(damaged)
     with pytest.raises(CorruptTableError, match=damaged.name):
@@ -90,7 +98,7 @@ def with_wrong_checksum(text: str) -> str:
 def test_properties_that_hudi_refuses_are_refused_unless_their_backup_is_whole(
     hudi: RealHudi, tmp_path: Path, change: Callable[[str], str]
 ) -> None:
-    path = without_checksums(golden_copy("v6_cow_basic", tmp_path))
+    path = unguarded(golden_copy("v6_cow_basic", tmp_path))
     rows, whole = ours.read(path), (path / PROPERTIES).read_text()
     (path / PROPERTIES).write_text(change(whole))
     with pytest.raises(HudiError):
@@ -105,7 +113,7 @@ def test_properties_that_hudi_refuses_are_refused_unless_their_backup_is_whole(
 def test_a_newest_commit_that_is_cut_short_is_refused_by_both(
     hudi: RealHudi, tmp_path: Path
 ) -> None:
-    path = without_checksums(golden_copy("v6_cow_basic", tmp_path))
+    path = unguarded(golden_copy("v6_cow_basic", tmp_path))
     cut(max((path / ".hoodie").glob("*.commit")))
     with pytest.raises(HudiError):
         hudi.read(path)

@@ -148,7 +148,7 @@ def read_errors(storage: Storage, path: str) -> Iterator[None]:
             where=storage.uri,
         ) from error
     except CorruptTableError as error:
-        error.where = error.where or name
+        error.where = error.where or (storage.uri if name in str(error) else name)
         raise
     except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowIndexError, UnicodeDecodeError) as error:
         kind = BaseFileFormat.of_file(path)
