@@ -43,6 +43,11 @@ TRIED = 1 if IS_WHOLE else 40 * STEP
 LATER = clock_at(NOW_MS + 60_000)
 
 
+@pytest.fixture(autouse=True)
+def no_garbage() -> None:
+    """No output is left open here, so nothing has to be collected after each test."""
+
+
 def logged() -> MemoryStorage:
     return TABLES["merge_on_read, SIMPLE"]()
 

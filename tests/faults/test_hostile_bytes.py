@@ -34,6 +34,11 @@ HANGS_AFTER_S = 20
 TOO_LONG = timedelta(seconds=5)
 
 
+@pytest.fixture(autouse=True)
+def no_garbage() -> None:
+    """No output is left open here, so nothing has to be collected after each test."""
+
+
 @pytest.fixture(scope="module", autouse=True)
 def bounds() -> Iterator[None]:
     """What hangs is interrupted, and what takes much memory fails."""

@@ -23,7 +23,7 @@ from tests.support.points import IS_WHOLE, STEP
 TABLES = ("copy_on_write, SIMPLE", "merge_on_read, SIMPLE")
 ROWS: Rows = {**FIRST, **SECOND, **THIRD}
 NEXT: Rows = {("x", "a"): (9, "next"), ("z", "n"): (9, "next")}
-TRIED = 1 if IS_WHOLE else 4 * STEP
+TRIED = 1 if IS_WHOLE else 9 * STEP
 
 
 class HalfListed(FaultyStorage):

@@ -35,6 +35,11 @@ ROWS: Rows = {**FIRST, **SECOND, **THIRD}
 NEXT: Rows = {("x", "n"): (9, "next")}
 
 
+@pytest.fixture(autouse=True)
+def no_garbage() -> None:
+    """No output is left open here, so nothing has to be collected after each test."""
+
+
 @pytest.fixture
 def storage() -> MemoryStorage:
     return tables()["copy_on_write, SIMPLE"]()
