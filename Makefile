@@ -13,6 +13,7 @@ INSTALL := $(if $(UV),uv pip install --compile-bytecode $(if $(UV_CACHE_DIR),,--
 SF ?= 1
 PEER ?= none
 REPEAT ?= 1
+EXAMPLES ?= 100000
 # Each has its own Spark, so two are what a small machine carries.
 WORKERS ?= 2
 TESTS := -m pytest -q -n $(WORKERS) --dist worksteal
@@ -21,7 +22,7 @@ QUICK := -m "not spark and not interop and not slow"
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo unit test reliability interop bench check format setup java clean
+.PHONY: help demo unit test reliability fuzz interop bench check format setup java clean
 
 help:  ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null \
@@ -36,8 +37,12 @@ unit: $(VENV)/test.ready  ## Run the tests that need no Java, in little more tha
 test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)
 
-reliability: $(VENV)/test.ready  ## Stop every write at every storage call, and write docs/reliability.md
-	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py
+reliability: $(VENV)/test.ready  ## Stop, damage and make up all there is, and write docs/reliability.md
+	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py \
+	tests/faults/test_damaged_tables.py tests/faults/test_hostile_bytes.py
+
+fuzz: $(VENV)/test.ready  ## Make up bytes for every kind of file: make fuzz EXAMPLES=100000
+	PYHUDI_EXAMPLES=$(EXAMPLES) $(RUN) $(TESTS) tests/faults/test_hostile_bytes.py
 
 # Where a prerequisite is missing setup.sh says which and exits 3; the tests then skip, or fail if CI=true.
 interop: $(VENV)/test.ready  ## Compare with Apache Hudi itself, which is fetched from Maven Central

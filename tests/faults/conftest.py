@@ -27,10 +27,16 @@ def no_garbage() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how many points were tried, and keep it when all of them were, and held."""
+    """Tell how much was tried, and keep it when all of it was, and held."""
     passed = [each for each in terminalreporter.stats.get("passed", ()) if each.when == "call"]
-    points = [value for each in passed for name, value in each.user_properties if name == "points"]
-    if points:
-        terminalreporter.write_line(f"{sum(points):,} points of {len(points)} courses held")
+    told = [each for report in passed for each in report.user_properties]
+    points = [value for name, value in told if name == "points"]
+    damages = sum(value for name, value in told if name == "damages")
+    examples = dict(value for name, value in told if name == "examples")
+    if told:
+        terminalreporter.write_line(
+            f"{sum(points):,} points of {len(points)} courses held, {damages:,} damages were told, "
+            f"{sum(examples.values()):,} examples of made-up bytes did no harm"
+        )
     if IS_WHOLE and "failed" not in terminalreporter.stats:
-        write_page(courses=len(points), points=sum(points))
+        write_page(courses=len(points), points=sum(points), damages=damages, examples=examples)

@@ -22,6 +22,7 @@ LONGER_MODULES: dict[str, str] = {}
 """Modules of up to 500 lines, each with the reason why it is still one idea."""
 
 MORE_ARGUMENTS = {
+    "pyhudi/config/read.py:ReadConfig.of": "what the public query says, a keyword each",
     "pyhudi/read/snapshot.py:read_table": "the public query: one keyword for each thing to say",
     "pyhudi/read/snapshot.py:read_batches": "the public query: the same keywords",
     "pyhudi/table/result.py:job_result": "one for each part of the answer, all but one by name",

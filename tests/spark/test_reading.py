@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import pyhudi
-from pyhudi.errors import OptionError
+from pyhudi.errors import CorruptTableError, OptionError
 from pyhudi.spark.reading import is_readable_as, read
 from tests.support.golden import golden_copy, golden_names, golden_table, row_texts
 from tests.support.spark_orders import arrow_of
@@ -48,10 +48,12 @@ def test_files_of_an_older_schema_are_read_in_the_tables(spark: SparkSession, tm
     for file in (path / "south").glob("*.parquet"):
         if not file.stem.endswith("_20261121105213543"):
             file.unlink()
-    frame = read(spark, path)
+    with pytest.raises(CorruptTableError, match="is not there"):
+        read(spark, path)
+    frame = read(spark, path, {"pyhudi.read.skip.damaged": True})
     assert is_read_by_workers(frame)
     assert dict(frame.dtypes)["qty"] == "bigint"
-    assert rows_of(frame) == row_texts(pyhudi.read_table(path))
+    assert rows_of(frame) == row_texts(pyhudi.read_table(path, skip_damaged=True))
 
 
 def test_a_data_frame_of_an_earlier_time_holds_the_rows_of_then(spark: SparkSession) -> None:

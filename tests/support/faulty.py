@@ -28,6 +28,7 @@ class Fault(Enum):
     ERROR = "the call fails and does nothing"
     LATE_ERROR = "the call does its work and fails all the same"
     FULL_DISK = "this and all later calls that need space fail"
+    TIMEOUT = "the call and all later ones get no answer in time"
     DEATH = "the process ends before the call"
 
 
@@ -54,12 +55,19 @@ class Faults:
             raise Killed
         if self.kind is Fault.FULL_DISK and is_past and takes_space:
             raise self._failure(error)
+        if self.kind is Fault.TIMEOUT and is_past:
+            raise self._no_answer(error)
         if self.kind is Fault.ERROR and is_it:
             raise self._failure(error)
         result = call()
         if self.kind is Fault.LATE_ERROR and is_it:
             raise self._failure(error)
         return result
+
+    def _no_answer(self, error: type[OSError] | None) -> Exception:
+        if error is not None:
+            return TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+        return StorageError(f"call {self.calls} failed: Connection timed out")
 
     def _failure(self, error: type[OSError] | None) -> Exception:
         if error is not None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
@@ -239,16 +240,18 @@ def writer_on(storage: Storage, clock: Clock) -> Writer:
     return writer_for(storage, load_table(storage).config if is_made else CONFIG, clock)
 
 
-def read_tables(storage: Storage, **query: str) -> list[pa.Table]:
+def read_tables(
+    storage: Storage, filters: pc.Expression | None = None, **query: Any
+) -> list[pa.Table]:
     """The rows of a table as readers find them."""
     table = load_table(storage)
-    plan = plan_read(table, ReadConfig.of(**query))
+    plan = plan_read(table, ReadConfig.of(**query), filters=filters)
     found = [part for file in plan.files for part in read_file(storage, plan, file)]
     found += [part for each in plan.slices for part in read_slice(storage, plan, each)]
     return [plan.result_schema.empty_table(), *found]
 
 
-def read_rows(storage: Storage, **query: str) -> Rows:
+def read_rows(storage: Storage, **query: Any) -> Rows:
     """The rows of a table of orders; one that is there twice is an error, and no table is empty."""
     if not storage.exists(".hoodie/hoodie.properties"):
         return {}

@@ -10,3 +10,9 @@ _ASKED = os.environ.get("PYHUDI_POINTS", "some")
 IS_WHOLE: Final = _ASKED == "all"
 STEP: Final = 3 if _ASKED == "few" else 1
 """Of the points that are usually tried, every so many-th is."""
+EXAMPLES: Final = int(
+    os.environ.get("PYHUDI_EXAMPLES") or {"few": 10, "all": 1_000}.get(_ASKED, 250)
+)
+"""How many bytes are made up for each kind of file; PYHUDI_EXAMPLES says it too."""
+IS_LONG: Final = "PYHUDI_EXAMPLES" in os.environ
+"""Whether they are other ones each time."""

@@ -1,16 +1,25 @@
-"""The page of the points at which writes and services are stopped."""
+"""The page of what is stopped, damaged and made up, and of what came of it."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tests.support.crash_cases import Case, cases
 from tests.support.crashes import Course, course_of
+from tests.support.damaging import Damaged, damages_of, tables
 from tests.support.source_tree import ROOT
 
 PAGE: Final = ROOT / "docs" / "reliability.md"
 REWRITE: Final = "make reliability"
 
-_HEAD = """\
+_HEAD: Final = """\
 # Reliability
+
+What the tests stop, damage and make up, and what holds. `make reliability` tries all of it and
+writes this page; `make test` tries a sample.
+
+"""
+_CRASHES: Final = """\
+## Stopped at any storage call
 
 Every write, compaction and clean below was stopped at each of its storage calls, by the functions
 that production runs, with tasks in one process and the table in memory. A death ends the process
@@ -24,21 +33,63 @@ later ones that need space fail. At each point:
   or saved record is left that no commit accounts for, and the rows are right.
 
 Deaths that leave the same files are looked at once. A late error of a call that changes nothing is
-the same as an error, and is not counted again. `make reliability` tries every point and writes this
-page; `make test` tries a sample of them (`tests/faults/test_crash_in_write.py`).
+the same as an error, and is not counted again (`tests/faults/test_crash_in_write.py`).
 
 | Operation | Table type | Index | Storage calls | Deaths | Different states | Errors |
 |---|---|---|---:|---:|---:|---:|
 """
+_DAMAGES: Final = """\
+## Damage to what was committed
+
+Of each table below every file that readers need was damaged, one at a time: lost, cut short at six
+places, and of log files also each block lost and each byte flipped that says where a block lies, of
+which kind it is and of which write, two bits each. A read raises an error that names the file; none
+gave other rows (`tests/faults/test_damaged_tables.py`). Only tables of which the active timeline
+tells all files are listed; of archived commits nothing is known but the files themselves.
+
+Not told: changed values within Avro records, for which the format has no checksum, and within base
+files, as far as Parquet and ORC do not notice.
+
+| Table | Files | Damages | Told by name |
+|---|---:|---:|---:|
+"""
+_BYTES: Final = """\
+## Bytes that are made up
+
+Each file that a reader opens was given bytes that Hypothesis made up of sound ones: bits flipped,
+bytes lost, doubled and put in, lengths of two GiB. In a process with no room for those, each
+example ended at once, with an error of the engine that names the file, or with what such a file
+gives (`tests/faults/test_hostile_bytes.py`; `make fuzz` tries more).
+
+| Bytes of | Examples |
+|---|---:|
+"""
 
 
-def write_page(*, courses: int, points: int) -> None:
-    """Write the page, when so many points of so many courses are all that there are."""
+def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str, int]) -> None:
+    """Write the page, when the points and damages tried are all that there are."""
     found = [(case, course_of(case.prepare(), case.act)) for case in cases()]
-    rows = [row_of(case, course) for case, course in found]
-    totals = [sum(column) for column in zip(*(_numbers(each) for _, each in found), strict=True)]
-    if (courses, points) == (len(found), totals[0] + totals[-1]):
-        PAGE.write_text("".join([_HEAD, *rows, _row("all", "", "", *totals)]), encoding="utf-8")
+    totals = _sums(_numbers(course) for _, course in found)
+    damaged = {name: damages_of(make()) for name, make in tables().items()}
+    if (courses, points) != (len(found), totals[0] + totals[-1]):
+        return
+    if damages != sum(map(len, damaged.values())) or not examples:
+        return
+    parts = [
+        _HEAD,
+        _CRASHES,
+        *(row_of(case, course) for case, course in found),
+        _row("all", "", "", *totals),
+        "\n",
+        _DAMAGES,
+        *(damage_row(name, every) for name, every in damaged.items()),
+        _row("all", *_sums(_damage_numbers(every) for every in damaged.values())),
+        "\n",
+        _BYTES,
+        *(_row(name, count) for name, count in sorted(examples.items())),
+        _row("all", sum(examples.values())),
+    ]
+    PAGE.write_text("".join(parts), encoding="utf-8")
 
 
 def row_of(case: Case, course: Course) -> str:
@@ -46,11 +97,17 @@ def row_of(case: Case, course: Course) -> str:
     return _row(case.operation, case.table_type, case.index, *_numbers(course))
 
 
+def damage_row(name: str, every: Sequence[Damaged]) -> str:
+    """The row of a table whose files were damaged."""
+    return _row(name, *_damage_numbers(every))
+
+
 def numbers_on_page() -> list[list[int]]:
-    """The numbers in each row of the page, the last of which is their sum."""
+    """The numbers in each row of what is stopped, the last of which is their sum."""
     page = PAGE.read_text(encoding="utf-8")
-    assert page.startswith(_HEAD), f"{PAGE.name} begins otherwise; {REWRITE} writes it again"
-    rows = page.removeprefix(_HEAD).splitlines()
+    _, head, rest = page.partition(_HEAD + _CRASHES)
+    assert head, f"{PAGE.name} begins otherwise; {REWRITE} writes it again"
+    rows = rest.partition("\n\n")[0].splitlines()
     return [[int(each.replace(",", "")) for each in row.split("|")[4:-1]] for row in rows]
 
 
@@ -59,6 +116,14 @@ def _numbers(course: Course) -> tuple[int, int, int, int]:
     return course.calls, course.calls, len(course.states), len(course.faults())
 
 
-def _row(operation: str, table_type: str, index: str, *numbers: int) -> str:
-    texts = (operation, table_type, index, *(f"{each:,}" for each in numbers))
+def _damage_numbers(every: Sequence[Damaged]) -> tuple[int, int, int]:
+    return len({each.path for each in every}), len(every), len(every)
+
+
+def _sums(rows: Iterable[Sequence[int]]) -> list[int]:
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+def _row(*cells: str | int) -> str:
+    texts = (f"{each:,}" if isinstance(each, int) else each for each in cells)
     return f"| {' | '.join(texts)} |\n"

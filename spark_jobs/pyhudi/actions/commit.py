@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,13 +71,20 @@ class WriteStat:
 
     @classmethod
     def from_json(cls, stat: Mapping[str, Any]) -> WriteStat:
-        """The statistics in a JSON object; entries that are missing have their defaults."""
+        """The statistics in a JSON object; entries that are missing have their defaults.
+
+        Raises:
+            CorruptTableError: an entry is of another kind than its name says.
+        """
         times = stat.get("runtimeStats") or {}
         known = {name: stat[key] for key, name in _STAT_FIELDS.items() if key in stat}
         timed = {name: times.get(key) for key, name in _TIME_FIELDS.items()}
         logs = {name: stat[key] for key, name in _LOG_FIELDS.items() if key in stat}
+        for name, value in {**known, **timed, **logs}.items():
+            if not isinstance(value, _KINDS.get(name, int)):
+                raise CorruptTableError(f"write statistics have {str(value)[:60]!r} as {name}")
         if logs.get("log_files") is not None:
-            logs["log_files"] = tuple(logs["log_files"])
+            logs["log_files"] = tuple(map(str, logs["log_files"]))
         return cls(**{"file_id": None, **known, **timed, **logs})
 
     def to_json(self) -> dict[str, Any]:
@@ -130,6 +138,14 @@ _LOG_FIELDS = {
     "baseFile": "base_file",
     "logFiles": "log_files",
 }
+_TEXTS = ("file_id", "path", "prev_commit", "partition_path", "base_file")
+_KINDS = {
+    **dict.fromkeys(_TEXTS, str | None),
+    **dict.fromkeys(("min_event_time", "max_event_time", *_TIME_FIELDS.values()), int | None),
+    "cdc_stats": dict | None,
+    "log_files": list | None,
+}
+"""What entries are that need not be whole numbers."""
 _UNUSED = {"tempPath": None}
 _STAT_ORDER = (
     *("fileId", "path", "cdcStats", "prevCommit", "numWrites", "numDeletes", "numUpdateWrites"),
@@ -194,7 +210,8 @@ class CommitMetadata:
         Raises:
             CorruptTableError: the bytes are no commit metadata.
         """
-        return cls._from_json(_parse(data))
+        with _kinds_expected():
+            return cls._from_json(_parse(data))
 
     def to_bytes(self) -> bytes:
         """The text of an instant's file."""
@@ -212,16 +229,20 @@ class CommitMetadata:
             yield from stats
 
     @classmethod
-    def _from_json(cls, found: Mapping[str, Any]) -> CommitMetadata:
+    def _from_json(
+        cls, found: Mapping[str, Any], is_kept: Callable[[str], bool] | None = None
+    ) -> CommitMetadata:
         by_partition = found.get("partitionToWriteStats") or {}
+        extra = found.get("extraMetadata") or {}
         return cls(
             partition_to_write_stats={
                 partition: tuple(WriteStat.from_json(stat) for stat in stats)
                 for partition, stats in by_partition.items()
+                if is_kept is None or is_kept(partition)
             },
             compacted=bool(found.get("compacted")),
-            extra_metadata=dict(found.get("extraMetadata") or {}),
-            operation_type=found.get("operationType") or "UNKNOWN",
+            extra_metadata={k: v if v is None else str(v) for k, v in extra.items()},
+            operation_type=str(found.get("operationType") or "UNKNOWN"),
         )
 
     def _to_json(self) -> dict[str, Any]:
@@ -244,26 +265,44 @@ class ReplaceCommitMetadata:
     partition_to_replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> ReplaceCommitMetadata:
+    def from_bytes(
+        cls, data: bytes, is_kept: Callable[[str], bool] | None = None
+    ) -> ReplaceCommitMetadata:
         """The metadata in an instant's file; an empty file says nothing and is no error.
+
+        Statistics are those of the partitions that ``is_kept`` keeps.
 
         Raises:
             CorruptTableError: the bytes are no commit metadata.
         """
-        found = _parse(data)
-        replaced = found.get("partitionToReplaceFileIds") or {}
-        return cls(
-            commit=CommitMetadata._from_json(found),
-            partition_to_replaced_file_ids={
-                partition: tuple(file_ids) for partition, file_ids in replaced.items()
-            },
-        )
+        with _kinds_expected():
+            found = _parse(data)
+            replaced = found.get("partitionToReplaceFileIds") or {}
+            return cls(
+                commit=CommitMetadata._from_json(found, is_kept),
+                partition_to_replaced_file_ids={
+                    partition: tuple(map(str, file_ids)) for partition, file_ids in replaced.items()
+                },
+            )
 
     def to_bytes(self) -> bytes:
         """The text of an instant's file."""
         replaced = {key: list(ids) for key, ids in self.partition_to_replaced_file_ids.items()}
         text = pretty({**self.commit._to_json(), "partitionToReplaceFileIds": replaced})
         return text.encode()
+
+
+@contextmanager
+def _kinds_expected() -> Iterator[None]:
+    """Say of an entry that is no object, list or text where one is expected that it is none.
+
+    Raises:
+        CorruptTableError: there is one.
+    """
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        raise CorruptTableError(f"commit metadata cannot be read: {error}") from error
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:
@@ -275,9 +314,12 @@ def _parse(data: bytes) -> Mapping[str, Any]:
     else:
         try:
             found = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             problem = str(error)
         else:
             if isinstance(found, dict):
                 return found
-    raise CorruptTableError(f"commit metadata cannot be read: {problem}")
+    raise CorruptTableError(
+        f"commit metadata cannot be read: {problem}. Restore the file from a backup: without it "
+        "nobody knows what was written"
+    )

@@ -59,13 +59,11 @@ class CompactionPlan:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CompactionPlan:
-        """The plan in a requested file; an empty file plans nothing.
+        """The plan in a requested file.
 
         Raises:
             CorruptTableError: the bytes are no plan.
         """
-        if not data:
-            return cls(operations=())
         with only_record(data, "a compaction plan") as found:
             strategy = found.get("strategy") or {}
             return cls(

@@ -30,11 +30,12 @@ def only_record(data: bytes, what: str) -> Iterator[dict[str, Any]]:
             entry is not there.
     """
     try:
-        records = read_container(data)
+        records = read_container(data, most=2)
         if len(records) != 1:
-            raise CorruptTableError(f"it should be one record, found {len(records)}")
+            what = "more" if records else "none"
+            raise CorruptTableError(f"it should be one record, and there are {what}")
         yield records[0]
     except CorruptTableError as error:
         raise CorruptTableError(f"{what} cannot be read: {error}") from error
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptTableError(f"{what} lacks an entry: {error}") from error

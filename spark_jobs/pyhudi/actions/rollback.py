@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyhudi.actions.container import only_record, record_schema
+from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import write_container
 
 
@@ -23,8 +24,16 @@ class InstantInfo:
 
     @classmethod
     def from_record(cls, record: Mapping[str, str]) -> InstantInfo:
-        """The instant that a record names."""
-        return cls(time=record["commitTime"], action=record["action"])
+        """The instant that a record names.
+
+        Raises:
+            CorruptTableError: it names none.
+        """
+        time = record["commitTime"]
+        # Names of files and folders are made of it, which are then deleted.
+        if not time.isdecimal():
+            raise CorruptTableError(f"{time[:60]!r} is no instant")
+        return cls(time=time, action=record["action"])
 
     def to_record(self) -> dict[str, str]:
         """The instant as a record."""

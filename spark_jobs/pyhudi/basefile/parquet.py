@@ -109,7 +109,7 @@ class ParquetReader:
             handle = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
             self._metadata = pq.read_metadata(handle)
             self._file = self._opened(handle, [])
-        except (pa.ArrowInvalid, EOFError) as error:
+        except (pa.ArrowInvalid, EOFError, UnicodeDecodeError) as error:
             raise CorruptTableError(f"{name} is no Parquet file: {error}") from error
         self._handle = handle
 

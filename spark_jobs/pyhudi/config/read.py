@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from pyhudi.config import option
 from pyhudi.config.instant_text import AskedInstant, instant_option
@@ -60,6 +60,14 @@ BEGIN = declare("hoodie.datasource.read.begin.instanttime", _begin, default=None
 """the instant after which an incremental query starts"""
 END = declare("hoodie.datasource.read.end.instanttime", instant_option, default=None)
 """the last instant of an incremental query"""
+SKIP_DAMAGED = declare("pyhudi.read.skip.damaged", option.parse_bool, default=False, since="pyhudi")
+"""read on where a file or log block that was committed is gone or damaged, as Hudi does: rows of
+it are missing then, or older ones come back; writes and compactions that read on make it last"""
+
+WHAT_TO_DO: Final = (
+    f"Restore the file from a backup, or take what is left, as Hudi does: {SKIP_DAMAGED.key}=true"
+)
+"""What errors say of a file that is damaged."""
 
 OPTIONS: tuple[Option[Any], ...] = (
     QUERY_TYPE,
@@ -70,6 +78,7 @@ OPTIONS: tuple[Option[Any], ...] = (
     CUSTOM_MERGER,
     MERGE_MEMORY,
     SPILL_FOLDER,
+    SKIP_DAMAGED,
 )
 """All that a read follows."""
 
@@ -79,7 +88,8 @@ class ReadConfig:
     """A query; instants are in the digits that the table's own are compared by.
 
     ``custom_merger`` is the class path of a merger in Python that may be run, ``memory`` the room
-    that the log records of a file slice have.
+    that the log records of a file slice have. With ``skip_damaged`` files and log blocks that were
+    committed and are gone or damaged are passed over, as Hudi does.
     """
 
     query_type: QueryType = setting(QUERY_TYPE)
@@ -88,9 +98,10 @@ class ReadConfig:
     end: str | None = None
     custom_merger: str | None = setting(CUSTOM_MERGER)
     memory: MergeMemory = part(MergeMemory)
+    skip_damaged: bool = setting(SKIP_DAMAGED)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - one keyword for each thing a query can say
         cls,
         *,
         query_type: str = "snapshot",
@@ -99,6 +110,7 @@ class ReadConfig:
         end: str | date | None = None,
         custom_merger: str | None = None,
         merge_memory: int | None = None,
+        skip_damaged: bool = False,
         zone: TimelineZone = TimelineZone.LOCAL,
     ) -> ReadConfig:
         """The query that these ask for, of a table whose timeline is in this zone.
@@ -114,6 +126,7 @@ class ReadConfig:
             END.key: end,
             CUSTOM_MERGER.key: custom_merger,
             MERGE_MEMORY.key: merge_memory,
+            SKIP_DAMAGED.key: skip_damaged,
         }
         return cls.from_options(option_texts(given), zone=zone)
 

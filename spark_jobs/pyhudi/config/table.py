@@ -162,6 +162,7 @@ class TableConfig:
         Source: HoodieTableConfig, Hudi 0.15 and 1.1.
         """
         with located(where):
+            _check_sum(properties)
             _CDC.read(properties)
             # Custom key generators of table version 8 note a kind behind each field.
             partitions = (name.partition(":")[0] for name in _PARTITION.read(properties))
@@ -287,6 +288,21 @@ class TableConfig:
 
 def _lower(flag: bool) -> str:  # noqa: FBT001 - a value, not a switch
     return "true" if flag else "false"
+
+
+def _check_sum(properties: Mapping[str, str]) -> None:
+    """Refuse properties that another table's name was put into, or half of which are new.
+
+    Source: ConfigUtils.fetchConfigs and HoodieTableConfig.validateChecksum, Hudi 0.15; properties
+    of old releases have no checksum.
+    """
+    stated = properties.get(_CHECKSUM)
+    name, database = _required(properties, TABLE_NAME.key), _DATABASE.read(properties)
+    if stated is not None and stated != str(table_checksum(database, name)):
+        raise CorruptTableError(
+            f"{_CHECKSUM} is {stated[:20]} and does not fit the names of table and database: the "
+            "file is damaged, or was edited; Hudi refuses it too. Put the file of before back"
+        )
 
 
 def _required(properties: Mapping[str, str], key: str) -> str:

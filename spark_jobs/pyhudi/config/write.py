@@ -36,6 +36,7 @@ from pyhudi.config.options.table import (
     TABLE_NAME,
     TableSettings,
 )
+from pyhudi.config.read import SKIP_DAMAGED
 
 __all__ = [
     "IDEMPOTENCY_KEY",
@@ -84,6 +85,7 @@ class WriteConfig:
     logs: LogConfig = part(LogConfig)
     compaction: CompactionConfig = part(CompactionConfig)
     services: ServicesConfig = part(ServicesConfig)
+    skip_damaged: bool = setting(SKIP_DAMAGED)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> WriteConfig:

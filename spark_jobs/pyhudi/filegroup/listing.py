@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from pyhudi.filegroup.names import PARTITION_METADATA_PREFIX
+from pyhudi.filegroup.names import METADATA_FOLDER, PARTITION_METADATA_PREFIX
 from pyhudi.filegroup.slices import BaseFile, LogFile
 from pyhudi.storage.storage import FileStatus, Storage
-
-_META_FOLDER = ".hoodie"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +35,21 @@ class StorageListing:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
         return tuple(sorted(path for path, _ in self._walk("")))
 
-    def files(self, partitions: Iterable[str] | None = None) -> ListedFiles:
-        """The data files of all partitions or some; each folder is listed once."""
+    def files(
+        self,
+        partitions: Iterable[str] | None = None,
+        *,
+        is_kept: Callable[[str], bool] | None = None,
+    ) -> ListedFiles:
+        """The data files of all partitions or some; each folder is listed once.
+
+        Partitions are named, or those that ``is_kept`` keeps.
+        """
         if partitions is None:
-            folders = list(self._walk(""))
+            kept = is_kept or (lambda _: True)
+            folders = [(path, entries) for path, entries in self._walk("") if kept(path)]
         else:
-            folders = [(path, self.storage.list(path)) for path in partitions]
+            folders = [(path, self.storage.list(path)) for path in sorted(partitions)]
         found = [(path, each) for path, entries in folders for each in entries if not each.is_dir]
         bases = (BaseFile.of(path, each.name, each.size_bytes) for path, each in found)
         logs = [LogFile.of(path, each.name, each.size_bytes) for path, each in found]
@@ -58,5 +65,5 @@ class StorageListing:
             yield folder, entries
             return
         for entry in entries:
-            if entry.is_dir and entry.path != _META_FOLDER:
+            if entry.is_dir and entry.path != METADATA_FOLDER:
                 yield from self._walk(entry.path)

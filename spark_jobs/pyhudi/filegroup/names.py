@@ -9,12 +9,17 @@ import re
 from dataclasses import dataclass
 
 from pyhudi.config.formats import BaseFileFormat
+from pyhudi.errors import CorruptTableError
 
+METADATA_FOLDER = ".hoodie"
 PARTITION_METADATA_PREFIX = ".hoodie_partition_metadata"
 
 _BUCKET_DIGITS = 8
 _BASE_FILE = re.compile(r"([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_(\d+)(\.[a-zA-Z0-9]+)")
-_LOG_FILE = re.compile(r"\.([^._]+)_([^.]*)\.log\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?", re.ASCII)
+# Java's versions are numbers of 32 bits.
+_LOG_FILE = re.compile(
+    r"\.([^._/]+)_([^./]*)\.log\.(\d{1,10})(?:_(\d+-\d+-\d+)(\.cdc)?)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,34 @@ class LogFileName:
 def file_path(partition: str, name: object) -> str:
     """The path of a data file, relative to the table; the partition is ``""`` without any."""
     return f"{partition}/{name}" if partition else str(name)
+
+
+def path_to_delete(file: str, partition: str) -> str:
+    """The path in its table of a file that a plan names in full, wherever the table lay then.
+
+    Raises:
+        CorruptTableError: it is no data file of the partition: a plan has no others deleted.
+    """
+    name = file.rpartition("/")[2]
+    path = inner_path(file_path(partition, name))
+    is_data = BaseFileFormat.of_file(name) is not None or parse_log_file_name(name) is not None
+    if not is_data or not f"/{file}".endswith(f"/{path}"):
+        raise CorruptTableError(
+            f"{file[:200]!r} is to be deleted, and is no data file of the partition {partition!r}"
+        )
+    return path
+
+
+def inner_path(path: str) -> str:
+    """The path of a file beside the table's metadata, as metadata gives it.
+
+    Raises:
+        CorruptTableError: it leads out of the table, or to its metadata.
+    """
+    parts = path.split("/")
+    if ".." in parts or parts[0] in ("", METADATA_FOLDER):
+        raise CorruptTableError(f"{path[:200]!r} is no path of a data file of the table")
+    return path
 
 
 def hash_bucket_of(file_id: str) -> int | None:

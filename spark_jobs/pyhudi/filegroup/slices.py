@@ -48,16 +48,27 @@ class BaseFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogWrite:
+    """The bytes of a log file that a completed write appended, from ``begin`` to before ``end``."""
+
+    instant: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
     """A file of rows and deletes that change the rows of a file slice.
 
     ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
+    ``writes`` are those known to have appended to it, against which its blocks are held.
     """
 
     path: str
     partition: str
     name: LogFileName
     size_bytes: int
+    writes: tuple[LogWrite, ...] = ()
 
     @classmethod
     def of(cls, partition: str, name: str, size_bytes: int) -> LogFile | None:

@@ -24,7 +24,7 @@ def file_groups(
     Source: AbstractTableFileSystemView.buildFileGroups, HoodieFileGroup, Hudi 0.15.
     """
     is_committed = timeline.committed_test()
-    compacting = _pending_compactions(timeline)
+    compacting = pending_compactions(timeline)
     bases: dict[GroupId, dict[str, BaseFile]] = {}
     for file in sorted(files, key=lambda file: file.path):
         if is_committed(file.instant):
@@ -64,7 +64,8 @@ def _slices(
     )
 
 
-def _pending_compactions(timeline: Timeline) -> frozenset[str]:
+def pending_compactions(timeline: Timeline) -> frozenset[str]:
+    """The instants of compactions that are planned or run: slices begin with them already."""
     return frozenset(
         instant.time for instant in timeline.pending() if instant.action is Action.COMPACTION
     )
@@ -106,7 +107,7 @@ def latest_slices(
     Source: AbstractTableFileSystemView.getLatestMergedFileSlicesBeforeOrOn and
     mergeCompactionPendingFileSlices, Hudi 0.15.
     """
-    compacting = _pending_compactions(timeline)
+    compacting = pending_compactions(timeline)
     return tuple(_merged(slices, compacting) for slices in _visible(groups, order, replaced, as_of))
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi.errors import SchemaError
+from pyhudi.config.read import WHAT_TO_DO
+from pyhudi.errors import CorruptTableError, SchemaError, located
+from pyhudi.filegroup.slices import LogWrite
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import Deletes
@@ -23,6 +27,9 @@ from pyhudi.schema.evolution.reconcile import reconcile
 
 OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
 """Opens the log file of a name."""
+LogWrites: TypeAlias = Mapping[str, Sequence[LogWrite]]
+"""The committed writes that are known of log files, by the names of these."""
+NO_WRITES: Final[LogWrites] = MappingProxyType({})
 
 _log = logging.getLogger(__name__)
 
@@ -55,26 +62,31 @@ def read_log_records(
     schema: pa.Schema,
     reading: SliceReading,
     counts: LogCounts | None = None,
+    writes: LogWrites = NO_WRITES,
 ) -> LogRecords:
     """What the log files of a slice say, one record a key; ``counts`` notes what they hold.
 
-    Shapes: ``names`` in reading order; rows of the ``schema``, which has the columns to read.
+    Shapes: ``names`` in reading order; rows of the ``schema``, which has the columns to read;
+        ``writes`` as for ``counted_blocks``.
 
     Guarantees: holds the content of one block at a time, and the records that
         ``merge_log_records`` holds.
 
     Raises:
-        CorruptTableError: a block that was written whole cannot be read.
+        CorruptTableError: a block that was written whole cannot be read, or a committed one is not
+            there.
         SchemaError: a value does not fit the table's type.
         UnsupportedError: a block that is not read here.
         StorageError: records that memory has no room for cannot be put on disk.
     """
     started = time.perf_counter()
     counts = LogCounts() if counts is None else counts
-    counted = counted_blocks(names, open_file, reading.instant_test(), counts)
+    counted = counted_blocks(names, open_file, reading.instant_test(), counts, writes)
     counts.instants = tuple(dict.fromkeys(block.instant for block in counted))
     parts = _counted(_parts_of_files(counted, open_file, schema), counts)
-    records = merge_log_records(parts, schema, reading.keys_of, reading.rule, reading.memory)
+    others = f" and {len(names) - 1} other log files" if len(names) > 1 else ""
+    with located(f"{names[0]}{others}" if names else ""):
+        records = merge_log_records(parts, schema, reading.keys_of, reading.rule, reading.memory)
     counts.milliseconds = int((time.perf_counter() - started) * 1000)
     return records
 
@@ -84,21 +96,52 @@ def counted_blocks(
     open_file: OpenFile,
     is_wanted: Callable[[str], bool],
     counts: LogCounts | None = None,
+    writes: LogWrites = NO_WRITES,
 ) -> tuple[Block, ...]:
     """The blocks of a slice whose rows and deletes are read, by their headers alone.
 
+    ``writes`` has the committed writes of a file, which must be there: of files that it does not
+    name, as of writes that were never committed, bytes that are no whole block are left out.
+
     Raises:
-        CorruptTableError: a block that is whole and makes no sense.
+        CorruptTableError: a block that is whole and makes no sense, or committed and not there.
         UnsupportedError: a block that is not read here.
     """
     blocks: list[Block] = []
     for name in names:
         with open_file(name) as source:
-            blocks += _blocks(source, name)
+            own = list(_blocks(source, name))
+            for problem in log_problems(own, writes.get(name, ())):
+                raise CorruptTableError(
+                    f"{name} {problem}: rows that were committed are lost. {WHAT_TO_DO}"
+                )
+        blocks += own
     if counts is not None:
         for block in blocks:
             counts.note(block)
     return blocks_that_count(blocks, is_wanted)
+
+
+def log_problems(blocks: Sequence[Block], writes: Iterable[LogWrite]) -> Iterator[str]:
+    """What is wrong with the blocks of a log file, by the writes that appended to it.
+
+    The bytes of a write are whole blocks that bear its instant.
+
+    Shapes: ``blocks`` are all of the file, in file order.
+    """
+    end = blocks[-1].offset + blocks[-1].size_bytes if blocks else 0
+    for write in writes:
+        if end < write.end:
+            yield f"ends at byte {end:,} of the {write.end:,} that the write {write.instant} filled"
+        for block in blocks:
+            last = block.offset + block.size_bytes
+            if last <= write.begin or block.offset >= write.end or block.instant == write.instant:
+                continue
+            what = block.problem or f"they are of the instant {block.instant or 'none'}"
+            yield (
+                f"is damaged in bytes {block.offset:,} to {last:,}, which the write "
+                f"{write.instant} wrote: {what}"
+            )
 
 
 def _parts_of_files(

@@ -13,7 +13,7 @@ from pyhudi.basefile.footer import FooterMetadata
 from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
+from pyhudi.errors import CorruptTableError, MissingFileError, StorageError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.stored_keys import key_columns, keys_of
 from pyhudi.keys.generators import KeyGenerator
@@ -140,6 +140,7 @@ def read_errors(storage: Storage, path: str) -> Iterator[None]:
     Raises:
         MissingFileError: it was cleaned since it was listed.
         CorruptTableError: it is no whole file of its format.
+        UnsupportedError: it has what Arrow does not read.
         StorageError: any other failure to read it.
     """
     name = storage.absolute(path)
@@ -152,13 +153,15 @@ def read_errors(storage: Storage, path: str) -> Iterator[None]:
             where=storage.uri,
         ) from error
     except CorruptTableError as error:
-        error.where = error.where or storage.uri
+        error.where = error.where or (storage.uri if name in str(error) else name)
         raise
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowIndexError, UnicodeDecodeError) as error:
         kind = BaseFileFormat.of_file(path)
         what = "file" if kind is None else f"{kind.title} file"
         raise CorruptTableError(
             f"{name} is not a whole {what}: {error}", where=storage.uri
         ) from error
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedError(f"{name} cannot be read: {error}", where=storage.uri) from error
     except OSError as error:
         raise StorageError(f"cannot read {name}: {error}", where=storage.uri) from error

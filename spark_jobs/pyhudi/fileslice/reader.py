@@ -116,7 +116,8 @@ def slice_records(
             yield source
 
     names = [log.path for log in found.log_files]
-    return read_log_records(names, open_log, schema, reading, counts)
+    writes = {log.path: log.writes for log in found.log_files if log.writes}
+    return read_log_records(names, open_log, schema, reading, counts, writes)
 
 
 def slice_rows(

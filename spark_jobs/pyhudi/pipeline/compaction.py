@@ -296,7 +296,7 @@ def compaction_service(
     Raises:
         UnsupportedError: a table that cannot be compacted.
     """
-    table = load_table(storage)
+    table = replace(load_table(storage), skips_damaged=config.skip_damaged)
     check_compactable(table.config, storage.uri)
     extra = {**config.commit_metadata, **commit_metadata}
     if config.idempotency_key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyhudi.errors import ConflictError
 from pyhudi.pipeline.begun import Begun
@@ -32,7 +33,11 @@ def replaced_groups(run: WriteRun, table: Table, batch: Sequence[str]) -> Replac
         static=config.batch.static_partitions,
         existing=table.partitions(),
     )
-    found = replaced_file_ids(partitions, table.latest_slices(partitions))
+    # What is damaged is hidden with the rest, which mends the table.
+    sound = replace(table, skips_damaged=True)
+    groups = {(each.partition, each.file_id) for each in sound.latest_slices(partitions)}
+    groups.update(lost.group for lost in table.damages(partitions))
+    found = replaced_file_ids(partitions, groups)
     clustered = table.clustered_groups()
     blocked = sorted(clustered & {(path, group) for path, ids in found.items() for group in ids})
     if blocked:

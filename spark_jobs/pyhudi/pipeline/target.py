@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -104,7 +104,7 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
         RequestError: a key, partition or ordering column is missing or of the wrong kind.
         UnsupportedError: a table that cannot be written yet.
     """
-    path, table = storage.uri, _existing(storage)
+    path, table = storage.uri, _existing(storage, write)
     if table is None:
         config = _new_config(write)
         _check_empty(storage, write)
@@ -148,9 +148,9 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
     )
 
 
-def _existing(storage: Storage) -> Table | None:
+def _existing(storage: Storage, write: WriteConfig) -> Table | None:
     try:
-        return load_made(storage)
+        return replace(load_made(storage), skips_damaged=write.skip_damaged)
     except TableNotFoundError:
         return None
 

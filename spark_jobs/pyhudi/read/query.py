@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -101,8 +101,8 @@ def plan_read(
     rows = _row_filter(query, filters)
     filtered = () if rows is None else filter_columns(rows, schema)
     chosen = _chosen_columns(schema, columns)
-    partitions = _kept_partitions(table, rows, filtered, schema)
-    bases, slices = _files_and_slices(table, query, partitions, as_of)
+    is_kept = _partition_test(table, rows, filtered, schema)
+    bases, slices = _files_and_slices(table, query, is_kept, as_of)
     files = matching_files(bases, rows, schema, table.config)
     from_path = table.config.partition_fields if table.config.drop_partition_columns else ()
     merging = [each.base_file for each in slices if each.base_file is not None]
@@ -126,16 +126,22 @@ def plan_read(
 
 
 def _files_and_slices(
-    table: Table, query: ReadConfig, partitions: list[str] | None, as_of: str | None
+    table: Table,
+    query: ReadConfig,
+    is_kept: Callable[[str], bool] | None,
+    as_of: str | None,
 ) -> tuple[tuple[BaseFile, ...], tuple[FileSlice, ...]]:
     """The base files that are read as they are, and the slices with log files to merge."""
     reads_logs = (
         table.config.table_type is TableType.MERGE_ON_READ
         and query.query_type is not QueryType.READ_OPTIMIZED
     )
+    held = replace(table, skips_damaged=query.skip_damaged)
+    begin = _begin(query)
+    files = held.files(is_kept=is_kept, as_of=as_of, since=begin, with_logs=reads_logs)
     if not reads_logs:
-        return table.latest_base_files(partitions, as_of=as_of), ()
-    found = table.latest_slices(partitions, as_of=as_of)
+        return files.latest_base_files(as_of), ()
+    found = files.latest_slices(as_of)
     alone = (each.base_file for each in found if not each.log_files)
     return (
         tuple(file for file in alone if file is not None),
@@ -143,23 +149,26 @@ def _files_and_slices(
     )
 
 
+def _begin(query: ReadConfig) -> str | None:
+    """The instant up to which a query does not look."""
+    return query.begin if query.query_type is QueryType.INCREMENTAL else None
+
+
 def _slice_reading(
     table: Table, schema: pa.Schema, query: ReadConfig, as_of: str | None
 ) -> SliceReading:
     """How file slices are read for a query, now or as of an instant."""
     check_merger(table, query.custom_merger)
-    begin = query.begin if query.query_type is QueryType.INCREMENTAL else None
-    return slice_reading(table, schema, as_of=as_of, begin=begin, memory=query.memory)
+    return slice_reading(table, schema, as_of=as_of, begin=_begin(query), memory=query.memory)
 
 
-def _kept_partitions(
+def _partition_test(
     table: Table, rows: pc.Expression | None, filtered: Sequence[str], schema: pa.Schema
-) -> list[str] | None:
-    """The partitions to look into; None for all, when nothing is asked of partitions."""
+) -> Callable[[str], bool] | None:
+    """Which partitions to look into; None for all, when nothing is asked of partitions."""
     if not {PARTITION_PATH, *table.config.partition_fields} & set(filtered):
         return None
-    is_kept = partition_filter(rows, schema, table.config)
-    return [path for path in table.partitions() if is_kept(path)]
+    return partition_filter(rows, schema, table.config)
 
 
 def _refuse_unsupported(table: Table, query: ReadConfig) -> None:

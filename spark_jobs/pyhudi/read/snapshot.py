@@ -30,6 +30,7 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     filters: pc.Expression | None = None,
     custom_merger: str | None = None,
     merge_memory: int | None = None,
+    skip_damaged: bool = False,
     storage_options: Mapping[str, object] | None = None,
 ) -> pa.Table:
     """Read a table, or what a query leaves of it, into memory.
@@ -51,8 +52,12 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     to name it, as writes do. The log records of a file slice, of which each thread merges one, take
     up to ``merge_memory`` bytes, 1 GiB without it; what goes beyond waits in a temporary file.
 
+    Files are held against what the table's commits say of them; with ``skip_damaged`` what was
+    committed and is gone or damaged is passed over, so that its rows are missing or older.
+
     Raises:
         TableNotFoundError: no table at the path.
+        CorruptTableError: a file that was committed is gone, cut short or damaged.
         RequestError: a column, filter or instant that the table has not.
         UnsupportedError: a kind of query or table that is not read here.
         MissingFileError: a file was cleaned away while it was wanted; a retry reads the new state.
@@ -66,6 +71,7 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
         end=end,
         custom_merger=custom_merger,
         merge_memory=merge_memory,
+        skip_damaged=skip_damaged,
         zone=table.config.timezone,
     )
     plan = plan_read(table, query, columns=columns, filters=filters)
@@ -97,6 +103,7 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     filters: pc.Expression | None = None,
     custom_merger: str | None = None,
     merge_memory: int | None = None,
+    skip_damaged: bool = False,
     storage_options: Mapping[str, object] | None = None,
 ) -> pa.RecordBatchReader:
     """Read what ``read_table`` reads, a batch at a time.
@@ -115,6 +122,7 @@ def read_batches(  # noqa: PLR0913 - the same keywords
         end=end,
         custom_merger=custom_merger,
         merge_memory=merge_memory,
+        skip_damaged=skip_damaged,
         zone=table.config.timezone,
     )
     plan = plan_read(table, query, columns=columns, filters=filters)

@@ -68,6 +68,9 @@ def arrow_to_avro(schema: pa.Schema, table_name: str) -> AvroSchema:
     return _record_to_avro(list(schema), name, namespace)
 
 
+_BAD_SCHEMA: Final = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+
+
 def avro_to_arrow(schema: Mapping[str, Any]) -> pa.Schema:
     """The Arrow schema of an Avro record.
 
@@ -75,10 +78,14 @@ def avro_to_arrow(schema: Mapping[str, Any]) -> pa.Schema:
     numbers they are stored as.
 
     Raises:
-        SchemaError: a recursive type, an unknown one, or a union of several types.
+        SchemaError: a recursive type, an unknown one, or a union of several types; or a schema
+            that lacks something.
     Source: SchemaConverters.toSqlType, Hudi 0.15 and 1.1.
     """
-    return pa.schema(list(_ArrowTypes().record(schema, "", "")))
+    try:
+        return pa.schema(list(_ArrowTypes().record(schema, "", "")))
+    except _BAD_SCHEMA as error:
+        raise SchemaError(f"an Avro schema cannot be followed: {error!r}") from error
 
 
 def decimal_size(precision: int) -> int:

@@ -25,13 +25,57 @@ def parse(text: str) -> AvroSchema:
     """
     try:
         schema = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SchemaError(
             f"an Avro schema is not JSON: {error}; it reads {text[:200]!r}"
         ) from error
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise SchemaError(f"an Avro record schema was expected; found {text[:200]!r}")
+    fields = schema.get("fields")
+    if not isinstance(fields, list) or not all(map(_is_field, fields)):
+        raise SchemaError(f"the fields of an Avro record are not as they should be: {text[:200]!r}")
     return schema
+
+
+def _is_field(found: object) -> bool:
+    return isinstance(found, dict) and isinstance(found.get("name"), str) and "type" in found
+
+
+def has_boundless_arrays(schema: AvroType) -> bool:
+    """Whether some bytes could say of a few more that they are any number of values.
+
+    That is so where the items of an array are written with no bytes.
+    """
+    empty: set[str] = set()
+
+    def is_empty(kind: AvroType) -> bool:
+        if isinstance(kind, str):
+            return kind == "null" or kind.rpartition(".")[2] in empty
+        if isinstance(kind, list) or kind["type"] in ("array", "map", "enum"):
+            return False
+        if kind["type"] == "fixed":
+            found = not kind["size"]
+        elif kind["type"] == "record":
+            found = all(is_empty(field["type"]) for field in kind["fields"])
+        else:
+            return is_empty(kind["type"])
+        if found:
+            empty.add(str(kind["name"]).rpartition(".")[2])
+        return found
+
+    def is_boundless(kind: AvroType) -> bool:
+        if isinstance(kind, list):
+            return any(map(is_boundless, kind))
+        if isinstance(kind, str):
+            return False
+        inner = [field["type"] for field in kind.get("fields", ())]
+        inner += [kind[name] for name in ("items", "values") if name in kind]
+        inner += [] if isinstance(kind["type"], str) else [kind["type"]]
+        within = any(map(is_boundless, inner))
+        is_empty(kind)
+        return within or (kind["type"] == "array" and is_empty(kind["items"]))
+
+    return is_boundless(schema)
 
 
 def dumps(schema: Mapping[str, Any]) -> str:

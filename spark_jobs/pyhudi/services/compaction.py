@@ -273,10 +273,10 @@ def _slices_of(plan: CompactionPlan, table: Table) -> tuple[FileSlice, ...]:
     """The slices of a plan with the sizes of their files.
 
     Raises:
-        CorruptTableError: a file of the plan is gone.
+        CorruptTableError: a file of the plan is gone, or one that was committed is damaged.
     """
     partitions = sorted({operation.partition for operation in plan.operations})
-    listed = table.listing.files(partitions)
+    listed = table.files(partitions)
     bases = {(file.partition, file.name): file for file in listed.base_files}
     by_name = {(log.partition, str(log.name)): log for log in listed.log_files}
     found = []

@@ -173,7 +173,8 @@ def _blocks_of(
 
     def instants(found: FileSlice) -> tuple[str, ...]:
         names = [log.path for log in found.log_files]
-        blocks = counted_blocks(names, table.storage.open_input, is_committed)
+        writes = {log.path: log.writes for log in found.log_files}
+        blocks = counted_blocks(names, table.storage.open_input, is_committed, writes=writes)
         return tuple(block.instant for block in blocks)
 
     chosen = list(slices)

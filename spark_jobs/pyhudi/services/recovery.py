@@ -6,19 +6,20 @@ Hudi 0.15 and 1.1.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 
 from pyhudi.actions.rollback import InstantInfo
 from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import WriterAtWorkError
+from pyhudi.errors import CorruptTableError, WriterAtWorkError
 from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
 from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
-from pyhudi.timeline.instant import Action, Instant
+from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, at_work
 from pyhudi.transaction.heartbeat import (
@@ -29,6 +30,8 @@ from pyhudi.transaction.heartbeat import (
 from pyhudi.transaction.markers import delete_markers, delete_strays, marked_instants, read_markers
 from pyhudi.transaction.tickets import Ticket, tickets_among
 from pyhudi.transaction.turn import Turn
+
+_log = logging.getLogger(__name__)
 
 
 def writer_of(
@@ -68,6 +71,9 @@ def recover(writer: Writer) -> tuple[str, ...]:
         finish_restores(writer)
         timeline = active.load()
     for pending in timeline.pending():
+        if _is_torn_request(active, pending):
+            active.remove(pending)
+            continue
         target = rollback_target(active, pending)
         # That of a compaction is finished by whoever runs it next, and may be by a live one.
         if pending.action is Action.ROLLBACK and not _is_compaction(target):
@@ -101,6 +107,23 @@ def undo_dead_writes(writer: Writer) -> tuple[str, ...]:
             roll_back(writer.table, writer.clock, instant.time)
             undone.append(instant.time)
     return tuple(undone)
+
+
+def _is_torn_request(active: ActiveTimeline, pending: Instant) -> bool:
+    """Whether a rollback died while its plan was written, before it had deleted anything.
+
+    Source: BaseHoodieTableServiceClient.getPendingRollbackInfos, Hudi 0.15, which deletes it too.
+    """
+    if pending.action is not Action.ROLLBACK or pending.state is not State.REQUESTED:
+        return False
+    try:
+        rollback_target(active, pending)
+    except CorruptTableError as error:
+        _log.warning(
+            "%s: the rollback %s is planned anew: %s", active.storage.uri, pending.time, error
+        )
+        return True
+    return False
 
 
 def _sweep(writer: Writer) -> tuple[Ticket, ...]:

@@ -31,8 +31,14 @@ from pyhudi.actions.rollback import (
     RollbackPlan,
     RollbackRequest,
 )
-from pyhudi.errors import AlreadyExistsError, InvariantError, MissingFileError, StorageError
-from pyhudi.filegroup.names import parse_log_file_name
+from pyhudi.errors import (
+    AlreadyExistsError,
+    CorruptTableError,
+    InvariantError,
+    MissingFileError,
+    StorageError,
+)
+from pyhudi.filegroup.names import parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.services.rollback_plan import why_kept
 from pyhudi.storage.storage import Storage
@@ -242,7 +248,7 @@ def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
 
     None where a completed one has to stay.
     """
-    action, timeline = Action(info.action), active.load()
+    action, timeline = action_of(info), active.load()
     pending = Instant(time=info.time, action=action, state=State.INFLIGHT)
     if action is Action.COMPACTION:
         # A run that is undone; one that is completed came after it.
@@ -261,6 +267,20 @@ def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
         return _made_pending(active, info)
 
 
+def action_of(info: InstantInfo) -> Action:
+    """The action that a plan names.
+
+    Raises:
+        CorruptTableError: there is none of this name.
+    """
+    try:
+        return Action(info.action)
+    except ValueError as error:
+        raise CorruptTableError(
+            f"a plan is for the action {info.action[:60]!r}, which is not known"
+        ) from error
+
+
 def delete_here(table: Table, _: Instant, plan: RollbackPlan) -> None:
     """Delete the files that a rollback names, one after another in this process."""
     delete_requested(table.storage, plan.requests)
@@ -268,10 +288,13 @@ def delete_here(table: Table, _: Instant, plan: RollbackPlan) -> None:
 
 def delete_requested(storage: Storage, requests: Iterable[RollbackRequest]) -> None:
     """Delete the files that some requests of a rollback name; absent ones are fine."""
-    root = storage.absolute("") + "/"
-    for request in requests:
-        for file in request.files_to_delete:
-            storage.delete(file.removeprefix("file:").removeprefix(root))
+    paths = [
+        path_to_delete(file, request.partition)
+        for request in requests
+        for file in request.files_to_delete
+    ]
+    for path in paths:
+        storage.delete(path)
 
 
 def _deleted_by(plan: RollbackPlan) -> dict[str, RollbackPartition]:

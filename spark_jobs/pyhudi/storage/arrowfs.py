@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
-from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
+from pyhudi.errors import (
+    AlreadyExistsError,
+    CorruptTableError,
+    MissingFileError,
+    StorageError,
+)
 from pyhudi.storage.storage import FileStatus, located_input
 
 if TYPE_CHECKING:
@@ -24,7 +29,10 @@ class ArrowStorage:
     """A folder of a ``pyarrow.fs`` file system.
 
     ``create_if_absent`` and ``replace`` carry what the file system itself cannot promise: each
-    store has its own way to make a file appear at once (see ``storage/create.py``).
+    store has its own way to make a file appear at once (see ``storage/create.py``). ``real_root``
+    is the root without symbolic links, on file systems that have them.
+
+    Guarantees: no path leads out of the root, by its text or by a symbolic link below the root.
     """
 
     filesystem: fs.FileSystem
@@ -32,14 +40,17 @@ class ArrowStorage:
     uri: str
     create_if_absent: CreateIfAbsent
     replace: CreateIfAbsent
+    real_root: str = ""
 
     def absolute(self, path: str) -> str:
         """The path as the file system knows it, without a scheme."""
+        if path.startswith("/") or "\0" in path or ".." in path.split("/"):
+            raise CorruptTableError(f"the path {path!r} leads out of the folder {self.root}")
         return f"{self.root}/{path}" if path else self.root
 
     def list(self, path: str) -> list[FileStatus]:
         """Entries of a folder sorted by path; empty when the folder is absent."""
-        selector = fs.FileSelector(self.absolute(path), allow_not_found=True)
+        selector = fs.FileSelector(self._place(path), allow_not_found=True)
         with self._errors("list", path):
             found = self.filesystem.get_file_info(selector)
         return sorted((self._status(info) for info in found), key=lambda status: status.path)
@@ -47,7 +58,7 @@ class ArrowStorage:
     def status(self, path: str) -> FileStatus | None:
         """The entry at the path, or None."""
         with self._errors("look at", path):
-            info = self.filesystem.get_file_info(self.absolute(path))
+            info = self.filesystem.get_file_info(self._place(path))
         return None if info.type == fs.FileType.NotFound else self._status(info)
 
     def exists(self, path: str) -> bool:
@@ -58,39 +69,39 @@ class ArrowStorage:
         """The whole file."""
         with (
             self._errors("read", path),
-            self.filesystem.open_input_stream(self.absolute(path), compression=None) as stream,
+            self.filesystem.open_input_stream(self._place(path), compression=None) as stream,
         ):
             return bytes(stream.read())
 
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """A seekable input file, whose errors name it."""
         with self._errors("read", path):
-            source = self.filesystem.open_input_file(self.absolute(path))
+            source = self.filesystem.open_input_file(self._place(path))
         return located_input(source, self.absolute(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
         """A stream that makes or replaces a file; missing folders are made."""
         with self._errors("write", path):
             self._make_parent(path)
-            return self.filesystem.open_output_stream(self.absolute(path), compression=None)
+            return self.filesystem.open_output_stream(self._place(path), compression=None)
 
     def create(self, path: str, data: bytes) -> None:
         """Make a file with these bytes unless one is there."""
         with self._errors("create", path):
             self._make_parent(path)
-            self.create_if_absent(self.filesystem, self.absolute(path), data)
+            self.create_if_absent(self.filesystem, self._place(path), data)
 
     def put(self, path: str, data: bytes) -> None:
         """Make or replace a file with these bytes."""
         with self._errors("write", path):
             self._make_parent(path)
-            self.replace(self.filesystem, self.absolute(path), data)
+            self.replace(self.filesystem, self._place(path), data)
 
     def delete(self, path: str) -> bool:
         """Delete a file; False when it was absent."""
         with self._errors("delete", path):
             try:
-                self.filesystem.delete_file(self.absolute(path))
+                self.filesystem.delete_file(self._place(path))
             except FileNotFoundError:
                 return False
         return True
@@ -99,17 +110,33 @@ class ArrowStorage:
         """Delete a folder with all it holds; absent is fine."""
         with self._errors("delete", path):
             try:
-                self.filesystem.delete_dir(self.absolute(path))
+                self.filesystem.delete_dir(self._place(path))
             except FileNotFoundError:
                 return
 
     def make_dir(self, path: str) -> None:
         """Make a folder and those above it; present is fine."""
         with self._errors("make the folder", path):
-            self.filesystem.create_dir(self.absolute(path), recursive=True)
+            self.filesystem.create_dir(self._place(path), recursive=True)
+
+    def _place(self, path: str) -> str:
+        """The path to give to the file system.
+
+        Raises:
+            CorruptTableError: it leads out of the root, or through a symbolic link below it.
+        """
+        where = self.absolute(path)
+        if self.real_root and path:
+            real = os.path.realpath(where)
+            if real != os.path.join(self.real_root, os.path.normpath(path)):
+                raise CorruptTableError(
+                    f"{where} is a symbolic link, or lies behind one, and leads to {real}: the "
+                    f"files of a table lie in its own folder"
+                )
+        return where
 
     def _make_parent(self, path: str) -> None:
-        self.filesystem.create_dir(os.path.dirname(self.absolute(path)), recursive=True)
+        self.filesystem.create_dir(os.path.dirname(self._place(path)), recursive=True)
 
     def _status(self, info: fs.FileInfo) -> FileStatus:
         relative = info.path[len(self.root) :].lstrip("/")

@@ -57,9 +57,11 @@ def open_storage(uri: str, storage_options: Mapping[str, str] | None = None) -> 
 
 def _local(uri: str) -> Storage:
     path = unquote(urlsplit(uri).path) if uri.startswith("file:") else uri
+    root = os.path.abspath(os.path.expanduser(path))
     return ArrowStorage(
         filesystem=fs.LocalFileSystem(),
-        root=os.path.abspath(os.path.expanduser(path)),
+        root=root,
+        real_root=os.path.realpath(root),
         uri=uri,
         create_if_absent=create.create_local,
         replace=create.replace_local,

@@ -31,6 +31,9 @@ class FileStatus:
 class Storage(Protocol):
     """A table's folder; paths are relative to it, separated by ``/``, and ``""`` is the root.
 
+    Names come from a table's metadata, which anyone may have written: a path that leads out of the
+    folder, by its text or by a symbolic link, is a ``CorruptTableError``.
+
     Guarantees, on which the commit protocol rests:
 
     * ``create`` makes a file appear whole or not at all, and of several callers that create one

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from pyhudi.filegroup.order import SliceOrder
-from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, GroupId, LogFile
-from pyhudi.filegroup.view import append_targets, file_groups, latest_base_files, latest_slices
+from pyhudi.filegroup.promised import Damage, Promise, damages
+from pyhudi.filegroup.slices import (
+    AppendTarget,
+    BaseFile,
+    FileGroup,
+    FileSlice,
+    GroupId,
+    LogFile,
+    LogWrite,
+)
+from pyhudi.filegroup.view import (
+    append_targets,
+    file_groups,
+    latest_base_files,
+    latest_slices,
+    pending_compactions,
+)
 from pyhudi.timeline.timeline import Timeline
 
 
@@ -38,8 +54,9 @@ class TableFiles:
 
         Shapes: ordered by partition and file id; ``as_of`` in the digits of instant times.
         """
-        groups = file_groups(self.base_files, (), self.timeline, self.order)
-        return latest_base_files(groups, self.order, replaced=self.replaced, as_of=as_of)
+        return latest_base_files(
+            self._base_groups(), self.order, replaced=self.replaced, as_of=as_of
+        )
 
     def newest_base_file(self, as_of: str | None = None) -> BaseFile | None:
         """That of ``latest_base_files`` which was written last; None in an empty table."""
@@ -61,3 +78,49 @@ class TableFiles:
         ``compacting`` is as for the function.
         """
         return append_targets(self.file_groups(), self.order, compacting=compacting)
+
+    def damages(self, promises: Iterable[Promise], as_of: str | None = None) -> list[Damage]:
+        """What is not there of what completed writes wrote, now or as of an instant.
+
+        ``promises`` are those of all writes to these partitions until then. Where none is of a log
+        file, neither are log files looked at.
+        """
+        asked = list(promises)
+        has_logs = any(promise.is_log for promise in asked)
+        groups = self.file_groups() if has_logs else self._base_groups()
+        slices = latest_slices(
+            groups, self.timeline, self.order, replaced=self.replaced, as_of=as_of
+        )
+        is_committed, compacting = (
+            self.timeline.committed_test(),
+            pending_compactions(self.timeline),
+        )
+        hidden = {
+            group
+            for group, at in self.replaced.items()
+            if as_of is None or self.order.rank(at) <= as_of
+        }
+        return damages(
+            asked,
+            slices,
+            self._sizes(),
+            is_hidden=hidden.__contains__,
+            counts=lambda instant: is_committed(instant) or instant in compacting,
+        )
+
+    def with_writes(self, promises: Iterable[Promise]) -> TableFiles:
+        """The same files, of which log files know the writes that appended to them."""
+        writes: dict[str, list[LogWrite]] = defaultdict(list)
+        for each in promises:
+            if each.is_log and each.begin < each.end:
+                own = LogWrite(instant=each.instant, begin=each.begin, end=each.end)
+                writes[each.path].append(own)
+        logs = tuple(replace(log, writes=tuple(writes.get(log.path, ()))) for log in self.log_files)
+        return replace(self, log_files=logs)
+
+    def _sizes(self) -> dict[str, int]:
+        bases = {file.path: file.size_bytes for file in self.base_files}
+        return bases | {log.path: log.size_bytes for log in self.log_files}
+
+    def _base_groups(self) -> tuple[FileGroup, ...]:
+        return file_groups(self.base_files, (), self.timeline, self.order)

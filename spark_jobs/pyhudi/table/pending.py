@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.write import IDEMPOTENCY_KEY
-from pyhudi.errors import MissingFileError
+from pyhudi.errors import CorruptTableError, MissingFileError
 from pyhudi.filegroup.slices import GroupId
 from pyhudi.timeline.active import ActiveTimeline
-from pyhudi.timeline.instant import Action, Instant
+from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
 
@@ -23,14 +23,24 @@ def pending_plans(
 
     One that was unscheduled since the timeline was listed is left out.
 
+    Raises:
+        CorruptTableError: one that is pending has no plan, or one that cannot be read.
     Source: CompactionUtils.getAllPendingCompactionPlans, Hudi 0.15.
     """
     for instant in timeline.pending():
         if instant.action is action:
             try:
-                yield instant, active.read_compaction_plan(instant)
-            except MissingFileError:
+                plan = active.read_compaction_plan(instant)
+            except MissingFileError as error:
+                if active.load().contains(instant.time):
+                    raise CorruptTableError(
+                        f"the {instant.action.value} {instant.time} is pending and its plan is "
+                        "gone, so it is not known which file groups it has; restore "
+                        f"{active.where(instant.in_state(State.REQUESTED))}",
+                        where=active.storage.uri,
+                    ) from error
                 continue
+            yield instant, plan
 
 
 def pending_compactions(active: ActiveTimeline, timeline: Timeline) -> Mapping[GroupId, str]:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from pyhudi.config import properties
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import MissingFileError, RequestError, StorageError, TableNotFoundError
+from pyhudi.errors import (
+    CorruptTableError,
+    MissingFileError,
+    RequestError,
+    StorageError,
+    TableNotFoundError,
+)
 from pyhudi.storage.storage import Storage
+
+_log = logging.getLogger(__name__)
 
 PROPERTIES_FILE = ".hoodie/hoodie.properties"
 BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
@@ -20,14 +29,15 @@ _COMMENT = ("Written by pyhudi",)
 def load_config(storage: Storage) -> TableConfig:
     """The configuration of the table in a folder.
 
-    While Hudi replaces the file only its backup is there, and that is read then.
+    While Hudi replaces the file only its backup is whole, and that is read then.
 
     Raises:
         TableNotFoundError: there is no table.
         RequestError: the path is one of a file.
-        CorruptTableError: the file breaks the format.
-    Source: HoodieTableConfig.fetchConfigs, Hudi 0.15.
+        CorruptTableError: the file breaks the format, and so does its backup or there is none.
+    Source: ConfigUtils.fetchConfigs, Hudi 0.15.
     """
+    broken: CorruptTableError | None = None
     for path in (PROPERTIES_FILE, BACKUP_FILE, PROPERTIES_FILE):
         try:
             text = storage.read(path).decode(_ENCODING)
@@ -41,12 +51,31 @@ def load_config(storage: Storage) -> TableConfig:
                     where=storage.uri,
                 ) from error
             raise
-        return TableConfig.from_properties(properties.parse(text), where=storage.uri)
+        try:
+            found = _parsed(text, storage.absolute(path))
+        except CorruptTableError as error:
+            broken = broken or error
+            continue
+        if broken is not None and path == BACKUP_FILE:
+            _log.warning("%s; its backup is read", broken)
+        return found
+    if broken is not None:
+        raise broken
     raise TableNotFoundError(
         f"no Hudi table at {storage.uri}: {PROPERTIES_FILE} is not there; check the path, or write "
         "to it to make a table",
         where=storage.uri,
     )
+
+
+def _parsed(text: str, where: str) -> TableConfig:
+    # Every line that Java writes has an end; the checksum covers two names alone.
+    if text and not text.endswith(("\n", "\r")):
+        raise CorruptTableError(
+            "the properties end within a line, so the file was cut short; put it back whole",
+            where=where,
+        )
+    return TableConfig.from_properties(properties.parse(text), where=where)
 
 
 def _is_file(storage: Storage) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import SchemaError
+from pyhudi.errors import SchemaError, located
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import open_base
 from pyhudi.schema import avro
-from pyhudi.schema.arrow import arrow_to_avro
+from pyhudi.schema.arrow import arrow_to_avro, avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import without_meta, without_meta_avro
 from pyhudi.storage.storage import Storage
@@ -71,7 +71,10 @@ def _from_commits(active: ActiveTimeline, timeline: Timeline) -> AvroSchema | No
     for instant in reversed(timeline.write_instants().completed().instants):
         metadata = active.read_commit(instant)
         if metadata.operation_type not in _KEEP_SCHEMA and metadata.schema_text:
-            return without_meta_avro(avro.parse(metadata.schema_text))
+            with located(active.where(instant)):
+                found = avro.parse(metadata.schema_text)
+                avro_to_arrow(found)
+                return without_meta_avro(found)
     return None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from pyhudi.config.table import TableConfig
 from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.filegroup.order import slice_order
+from pyhudi.filegroup.promised import Damage, Promise
 from pyhudi.filegroup.slices import BaseFile, FileSlice, GroupId
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
@@ -22,11 +23,12 @@ from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import clustered_groups, pending_compactions
+from pyhudi.table.promised import refuse, told_by
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.savepoints import as_restored
 from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline.active import ActiveTimeline
-from pyhudi.timeline.instant import Action, normalise_instant
+from pyhudi.timeline.instant import Instant, normalise_instant
 from pyhudi.timeline.timeline import Timeline
 
 _MAKING_WAITS_S = (0.1, 0.3, 0.6, 1.0)
@@ -37,12 +39,14 @@ class Table:
     """A table's configuration and timeline, and through them its schema and files.
 
     Configuration and timeline stay as they were; ``refresh`` gives the table with later commits.
-    Instants that are asked for may be written as those of ``read_table``.
+    Instants that are asked for may be written as those of ``read_table``. Its files are held
+    against what its commits say of them, unless it ``skips_damaged``.
     """
 
     storage: Storage
     config: TableConfig
     timeline: Timeline
+    skips_damaged: bool = False
 
     @property
     def active(self) -> ActiveTimeline:
@@ -56,7 +60,7 @@ class Table:
 
     def refresh(self) -> Table:
         """The same table as it is now: properties and timeline read again."""
-        return load_table(self.storage)
+        return replace(load_table(self.storage), skips_damaged=self.skips_damaged)
 
     def schema(self, as_of: str | date | None = None) -> pa.Schema:
         """The five meta columns and the table's own, now or as of an instant.
@@ -82,17 +86,45 @@ class Table:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
         return self.listing.partitions()
 
-    def files(self, partitions: Iterable[str] | None = None) -> TableFiles:
-        """The files of all partitions or some, listed once."""
-        found = self.listing.files(partitions)
-        return TableFiles(
-            timeline=self.timeline,
-            order=slice_order(self.config.version),
-            base_files=found.base_files,
-            log_files=found.log_files,
-            cdc_files=found.cdc_files,
-            replaced=self._replaced() if found.base_files or found.log_files else {},
-        )
+    def files(
+        self,
+        partitions: Iterable[str] | None = None,
+        *,
+        is_kept: Callable[[str], bool] | None = None,
+        as_of: str | date | None = None,
+        since: str | None = None,
+        with_logs: bool = True,
+    ) -> TableFiles:
+        """The files of all partitions or some, listed once and held against the commits.
+
+        Partitions are named, or those that ``is_kept`` keeps. What was written after ``as_of`` or
+        up to ``since`` does not matter, nor do log files where they are not read.
+
+        Raises:
+            CorruptTableError: a file is gone or cut short that a commit says was there.
+            MissingFileError: it is gone, and the table has changed since it was opened.
+        """
+        until = self._digits(as_of)
+
+        def is_asked(instant: Instant) -> bool:
+            is_early = since is not None and instant.time <= since
+            is_late = until is not None and instant.time > until
+            return not (self.skips_damaged or is_early or is_late)
+
+        found, promises = self._listed(partitions, is_kept, is_asked)
+        read = [each for each in promises if with_logs or not each.is_log]
+        if lost := found.damages(read, until):
+            has_changed = self.refresh().timeline != self.timeline
+            refuse(lost, where=self.storage.uri, has_changed=has_changed)
+        return found.with_writes(read)
+
+    def damages(self, partitions: Iterable[str] | None = None) -> list[Damage]:
+        """The files that are gone or cut short, of all partitions or some; ordered by path.
+
+        Not: what lies within a log file, see ``fileslice.logs.log_problems``.
+        """
+        found, promises = self._listed(partitions, None, lambda _: True)
+        return found.damages(promises)
 
     def latest_base_files(
         self, partitions: Iterable[str] | None = None, as_of: str | date | None = None
@@ -101,7 +133,8 @@ class Table:
 
         Shapes: ordered by partition and file id.
         """
-        return self.files(partitions).latest_base_files(self._digits(as_of))
+        found = self.files(partitions, as_of=as_of, with_logs=False)
+        return found.latest_base_files(self._digits(as_of))
 
     def latest_slices(
         self, partitions: Iterable[str] | None = None, as_of: str | date | None = None
@@ -110,7 +143,7 @@ class Table:
 
         Shapes: as ``latest_base_files``; a slice may have no base file.
         """
-        return self.files(partitions).latest_slices(self._digits(as_of))
+        return self.files(partitions, as_of=as_of).latest_slices(self._digits(as_of))
 
     def pending_compactions(self) -> Mapping[GroupId, str]:
         """The instant of the pending compaction of each file group that is in one."""
@@ -131,20 +164,38 @@ class Table:
         return None if as_of is None else normalise_instant(as_of, self.config.timezone)
 
     def _resolve(self, timeline: Timeline, as_of: str | None) -> AvroSchema | None:
-        return resolve_schema(
-            self.active, self.config, timeline, lambda: self.files().newest_base_file(as_of)
-        )
+        def newest_file() -> BaseFile | None:
+            found, _ = self._listed(None, None, lambda _: False)
+            return found.newest_base_file(as_of)
 
-    def _replaced(self) -> dict[GroupId, str]:
-        """The file groups that completed replacecommits hide, with the instants that did it."""
-        found: dict[GroupId, str] = {}
-        for instant in self.timeline.completed():
-            if instant.action is Action.REPLACE_COMMIT:
-                metadata = self.active.read_replace_commit(instant)
-                for partition, file_ids in metadata.partition_to_replaced_file_ids.items():
-                    for file_id in file_ids:
-                        found.setdefault((partition, file_id), instant.time)
-        return found
+        return resolve_schema(self.active, self.config, timeline, newest_file)
+
+    def _listed(
+        self,
+        partitions: Iterable[str] | None,
+        is_kept: Callable[[str], bool] | None,
+        is_asked: Callable[[Instant], bool],
+    ) -> tuple[TableFiles, tuple[Promise, ...]]:
+        """The files of some partitions, and what the instants asked for say of them."""
+        if partitions is not None:
+            partitions = frozenset(partitions)
+            is_kept = partitions.__contains__
+        found = self.listing.files(partitions, is_kept=is_kept)
+        told = told_by(
+            self.active,
+            Timeline() if partitions == frozenset() else self.timeline,
+            is_asked=lambda instant: self.config.version.is_read and is_asked(instant),
+            is_kept=is_kept or (lambda _: True),
+        )
+        files = TableFiles(
+            timeline=self.timeline,
+            order=slice_order(self.config.version),
+            base_files=found.base_files,
+            log_files=found.log_files,
+            cdc_files=found.cdc_files,
+            replaced=told.replaced,
+        )
+        return files, told.promises
 
 
 def open_table(

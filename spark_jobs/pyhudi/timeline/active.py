@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -87,6 +88,10 @@ class ActiveTimeline:
         status = self.storage.status(layout.path(instant, self.version))
         return None if status is None else instant_time(status.modified_ms, self.zone)
 
+    def where(self, instant: Instant) -> str:
+        """The file of an instant in its state, as errors name it."""
+        return self.storage.absolute(layout.path(instant, self.version))
+
     def is_requested(self, instant: Instant) -> bool:
         """Whether the instant's requested file is there: a rollback takes it away."""
         requested = instant.in_state(State.REQUESTED)
@@ -157,9 +162,13 @@ class ActiveTimeline:
         """What a completed instant wrote."""
         return self._read(instant, CommitMetadata)
 
-    def read_replace_commit(self, instant: Instant) -> ReplaceCommitMetadata:
-        """What a completed instant wrote and replaced."""
-        return self._read(instant, ReplaceCommitMetadata)
+    def read_replace_commit(
+        self, instant: Instant, is_kept: Callable[[str], bool] | None = None
+    ) -> ReplaceCommitMetadata:
+        """What a completed instant replaced, and wrote to the partitions that ``is_kept`` keeps."""
+        data = self._data(instant)
+        with located(self.where(instant)):
+            return ReplaceCommitMetadata.from_bytes(data, is_kept)
 
     def read_commit_mentioning(self, instant: Instant, text: str) -> ReplaceCommitMetadata | None:
         """What a completed instant wrote and replaced, if its file has a text in it.
@@ -231,7 +240,7 @@ class ActiveTimeline:
         return self._parsed(instant, self._data(instant), kind)
 
     def _parsed(self, instant: Instant, data: bytes, kind: _Kind[_Read]) -> _Read:
-        with located(f"{self.storage.uri} at {instant.time}"):
+        with located(self.where(instant)):
             return kind.from_bytes(data)
 
     def _data(self, instant: Instant) -> bytes:

@@ -95,12 +95,22 @@ class Timeline:
         """Whether an instant was requested at that time."""
         return any(instant.time == time for instant in self.instants)
 
+    @property
+    def start(self) -> str:
+        """The time of the first write that has none archived after it; empty without any.
+
+        A savepoint keeps its commit from being archived with its neighbours. Where savepoints alone
+        are left, as after a restore, what is not listed before them was archived as well.
+        """
+        saved = {instant.time for instant in self if instant.action is Action.SAVEPOINT}
+        times = [instant.time for instant in self.write_instants()]
+        return min((time for time in times if time not in saved), default=max(times, default=""))
+
     def is_committed(self, time: str) -> bool:
         """Whether what was written at that time belongs to the table.
 
         It does when the write is completed, or when it is older than every write that is still
-        listed: then it was archived, which only completed instants are. A savepoint keeps its
-        commit from being archived with its neighbours, so it does not begin the listed ones.
+        listed: then it was archived, which only completed instants are.
 
         Source: HoodieTimeline.containsOrBeforeTimelineStarts, Hudi 0.15 and 1.1.
         """
@@ -108,13 +118,8 @@ class Timeline:
 
     def committed_test(self) -> Callable[[str], bool]:
         """``is_committed`` as a function, for asking it of many files."""
-        writes = self.write_instants()
-        saved = {instant.time for instant in self if instant.action is Action.SAVEPOINT}
-        done = frozenset(instant.time for instant in writes if instant.is_completed)
-        times = [instant.time for instant in writes]
-        # Where savepoints alone are left, as after a restore, what is not listed before them was
-        # archived as well.
-        start = min((time for time in times if time not in saved), default=max(times, default=""))
+        done = frozenset(each.time for each in self.write_instants() if each.is_completed)
+        start = self.start
         return lambda time: time in done or time < start
 
     def _where(self, is_wanted: Callable[[Instant], bool]) -> Timeline:

@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from pyhudi.errors import AlreadyExistsError
+from pyhudi.errors import AlreadyExistsError, CorruptTableError, located
+from pyhudi.filegroup.names import inner_path
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.transaction.appended import is_own_log
 
@@ -55,14 +56,19 @@ def leave_marker(storage: Storage, instant: str, path: str, kind: MarkerType) ->
 
 
 def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
-    """Every marker of an instant, of either kind."""
+    """Every marker of an instant, of either kind.
+
+    Raises:
+        CorruptTableError: one leads out of the table.
+    """
     root = marker_folder(instant)
     found: list[MarkedFile] = []
     for status in _files_below(storage, root):
         relative = status.path[len(root) + 1 :]
         if relative.startswith(_LIST_PREFIX) and relative != _LIST_TYPE:
-            lines = storage.read(status.path).decode("utf-8").splitlines()
-            found.extend(_parse(line) for line in lines if _SEPARATOR in line)
+            lines = storage.read(status.path).decode("utf-8", "replace").splitlines()
+            with located(storage.absolute(status.path)):
+                found.extend(_parse(line) for line in lines if _SEPARATOR in line)
         elif _SEPARATOR in relative:
             found.append(_parse(relative))
     return tuple(sorted(set(found), key=lambda marked: marked.path))
@@ -101,7 +107,10 @@ def delete_markers(storage: Storage, instant: str) -> None:
 
 def _parse(text: str) -> MarkedFile:
     path, _, kind = text.rpartition(_SEPARATOR)
-    return MarkedFile(path=path, kind=MarkerType(kind.strip()))
+    try:
+        return MarkedFile(path=inner_path(path), kind=MarkerType(kind.strip()))
+    except ValueError as error:
+        raise CorruptTableError(f"the marker {text[:200]!r} is of no kind that is known") from error
 
 
 def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:

@@ -50,8 +50,9 @@ def test_the_plan_of_a_log_compaction_names_its_class() -> None:
     assert CompactionPlan.from_bytes(plan.to_bytes()) == plan
 
 
-def test_an_empty_file_plans_nothing() -> None:
-    assert CompactionPlan.from_bytes(b"").operations == ()
+def test_an_empty_file_is_no_plan() -> None:
+    with pytest.raises(CorruptTableError, match="0 bytes"):
+        CompactionPlan.from_bytes(b"")
 
 
 def test_another_record_is_no_plan() -> None:

@@ -114,7 +114,7 @@ def test_an_instant_that_cannot_be_read_says_where() -> None:
     storage.put(f".hoodie/{T}.clean", b"no container")
     storage.put(f".hoodie/{T}.commit", b"no json")
     active = active_of(storage)
-    with pytest.raises(CorruptTableError, match=f"{storage.uri} at {T}"):
+    with pytest.raises(CorruptTableError, match=f"{storage.uri}/.hoodie/{T}"):
         active.read_clean(commit(State.COMPLETED, Action.CLEAN))
-    with pytest.raises(CorruptTableError, match=f"{storage.uri} at {T}"):
+    with pytest.raises(CorruptTableError, match=f"{storage.uri}/.hoodie/{T}"):
         active.read_commit(commit(State.COMPLETED))

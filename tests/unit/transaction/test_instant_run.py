@@ -169,6 +169,9 @@ class Recording:
         self.asked.append((what, is_so))
 
 
+COUNTS = "counts_0-0-0_1.parquet"
+
+
 @pytest.mark.parametrize("refuses", [False, True])
 def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(refuses: bool):
     storage = new_table()
@@ -177,18 +180,18 @@ def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(ref
 
     def write() -> None:
         with InstantRun(writer, Action.COMMIT, exclusion=exclusion) as run:
-            for name in ("counts", "stray"):
+            for name in (COUNTS, "stray_0-0-0_1.parquet"):
                 leave_marker(storage, run.instant, f"p/{name}", MarkerType.CREATE)
                 storage.put(f"p/{name}", b"rows")
             run.start(None)
-            run.complete(None, frozenset(["p/counts"]))
+            run.complete(None, frozenset([f"p/{COUNTS}"]))
 
     raised = outcome(write)
     assert exclusion.asked[:3] == [("begin", True), ("check_marked", True), ("check_held", True)]
     is_there = [(Action.COMMIT, State.COMPLETED)]
     assert states(storage) == ([(Action.ROLLBACK, State.COMPLETED)] if refuses else is_there)
     assert isinstance(raised, ConflictError) == refuses
-    assert storage.below("p") == ([] if refuses else ["p/counts"])
+    assert storage.below("p") == ([] if refuses else [f"p/{COUNTS}"])
 
 
 def test_a_plan_that_another_run_has_started_is_left_to_it():

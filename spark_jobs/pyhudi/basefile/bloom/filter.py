@@ -24,6 +24,8 @@ DYNAMIC_V0: Final = "DYNAMIC_V0"
 _SLICE_KEYS: Final = 65_536
 _MURMUR: Final = 1
 _VERSION: Final = -1
+# A false-positive rate of 1e-9 takes 30; more than these make no rate that numbers tell from 0.
+_MOST_HASHES: Final = 1_024
 _FILTER_HEADER: Final = struct.Struct(">iibi")
 _DYNAMIC_HEADER: Final = struct.Struct(">iii")
 
@@ -301,7 +303,7 @@ def _parse_header(data: bytes, position: int) -> tuple[int, int]:
     version, hash_count, kind, vector_size = _FILTER_HEADER.unpack_from(data, position)
     if version != _VERSION or kind != _MURMUR:
         raise UnsupportedError(f"a bloom filter of version {version}, hash {kind} cannot be read")
-    if hash_count < 1 or vector_size < 1:
+    if not 1 <= hash_count <= _MOST_HASHES or vector_size < 1:
         raise ValueError(f"{hash_count} hash functions over {vector_size} bits")
     return hash_count, vector_size
 

@@ -92,10 +92,10 @@ class OrcReader:
         try:
             self._file = orc.ORCFile(self._handle)
             self._found = self._file.schema.remove_metadata()
-        except (pa.ArrowException, OSError) as error:
+            self._entries = dict(self._file.metadata or {})
+        except (pa.ArrowException, OSError, ValueError) as error:
             self._touch()
             raise CorruptTableError(f"{name} is no ORC file: {error}") from error
-        self._entries = dict(self._file.metadata or {})
         self._schema: pa.Schema | None = None
 
     @property
@@ -159,7 +159,7 @@ class OrcReader:
                 table = pa.Table.from_arrays(arrays, schema=schema)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             if _TOO_FAR in str(error):
                 raise UnsupportedError(
                     f"{self._name} has a timestamp before 1677 or after 2262, which cannot be read "

@@ -56,6 +56,8 @@ def record_schema(text: str) -> RecordSchema:
         SchemaError: no record schema, or one of types that cannot be kept.
     """
     parsed = avro.parse(text)
+    if avro.has_boundless_arrays(parsed):
+        raise SchemaError("an Avro schema has arrays of values that take no bytes")
     try:
         arrow = avro_to_arrow(parsed)
         plain = fastavro.parse_schema(_without_logical_types(parsed))

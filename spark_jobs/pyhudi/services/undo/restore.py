@@ -25,6 +25,7 @@ from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, MissingFileError, RequestError, WriterAtWorkError
 from pyhudi.services.rollback import (
     Delete,
+    action_of,
     delete_here,
     finish_rollback,
     request_rollback,
@@ -184,7 +185,7 @@ def _undo(table: Table, clock: Clock, info: InstantInfo, delete: Delete) -> None
     active = table.active
     for rollback in rollbacks_of(active, active.load().pending(), info.time):
         finish_rollback(table, clock, rollback, delete)
-    action = Action(info.action).completes_as
+    action = action_of(info).completes_as
     for found in active.load():
         if found.time == info.time and found.action.completes_as is action:
             plan = plan_undo(table, found)

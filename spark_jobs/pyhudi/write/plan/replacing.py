@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from pyhudi.config.options.operations import Operation
-from pyhudi.filegroup.slices import FileSlice
+from pyhudi.filegroup.slices import GroupId
 
 
 def matching_partitions(patterns: Sequence[str], existing: Iterable[str]) -> tuple[str, ...]:
@@ -38,18 +38,18 @@ def replaced_partitions(
 
 
 def replaced_file_ids(
-    partitions: Iterable[str], slices: Iterable[FileSlice]
+    partitions: Iterable[str], groups: Iterable[GroupId]
 ) -> dict[str, tuple[str, ...]]:
     """Every file group of some partitions, as the metadata of a replacecommit lists them.
 
     Partitions without any file group are listed too, as Hudi does.
 
-    Shapes: ``slices`` holds the latest slice of each file group of these partitions at least.
+    Shapes: ``groups`` are those of these partitions at least.
     Source: SparkInsertOverwriteCommitActionExecutor.getPartitionToReplacedFileIds, Hudi 0.15.
     """
     found: dict[str, list[str]] = defaultdict(list)
-    for each in slices:
-        found[each.partition].append(each.file_id)
+    for partition, file_id in groups:
+        found[partition].append(file_id)
     return {path: tuple(sorted(found.get(path, ()))) for path in sorted(set(partitions))}
 
 

@@ -49,5 +49,6 @@ def test_each_operation_replaces_its_own_partitions(
 
 def test_every_file_group_of_a_partition_is_replaced() -> None:
     files = [base_of("g2-0", 1, "p"), base_of("g1-0", 1, "p"), base_of("g3-0", 1, "q")]
-    found = replaced_file_ids(["p", "new", "p"], files)
+    groups = [(file.partition, file.file_id) for file in files]
+    found = replaced_file_ids(["p", "new", "p"], groups)
     assert found == {"new": (), "p": ("g1-0", "g2-0")}
