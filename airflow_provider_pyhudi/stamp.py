@@ -31,6 +31,18 @@ def idempotency_key(context: Context) -> str:
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
 
 
+def key_since(context: Context) -> str | None:
+    """A time before the first try of this execution of a task, as ISO 8601; None where unknown.
+
+    That of the DAG run, which no task of it begins before. Clearing a task of the run, this one or
+    another between two tries of this one, sets the run's start anew; what was planned stays.
+    """
+    run = context["dag_run"]
+    is_cleared = bool(getattr(run, "clear_number", 0))
+    since = run.run_after if is_cleared else run.start_date or run.run_after
+    return None if since is None else since.isoformat()
+
+
 def commit_stamp(context: Context) -> dict[str, str]:
     """Entries for the commit's extra metadata, all under ``airflow.``, absent dates left out."""
     ti, run = context["ti"], context["dag_run"]

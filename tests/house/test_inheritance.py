@@ -11,11 +11,13 @@ AN_OPERATOR = ("PyhudiJobOperator", "may be one level deep: it is a request and 
 A_REQUEST = ("Request", "may be one level deep: the flags that every job has, and no more")
 CONTRACTS = {
     "pyhudi/flags.py:_Parser": ("ArgumentParser", "argparse reports errors by a method"),
+    "pyhudi/jobs/archive.py:ArchiveRequest": A_REQUEST,
     "pyhudi/jobs/compaction.py:CompactionRequest": A_REQUEST,
     "pyhudi/jobs/upsert.py:UpsertRequest": A_REQUEST,
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
     "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),
+    "airflow_provider_pyhudi/operators/archive.py:PyhudiArchiveOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator": (
         "SparkSubmitOperator",

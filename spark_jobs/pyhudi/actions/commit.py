@@ -250,7 +250,11 @@ class ReplaceCommitMetadata:
         Raises:
             CorruptTableError: the bytes are no commit metadata.
         """
-        found = _parse(data)
+        return cls.from_json(_parse(data))
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> ReplaceCommitMetadata:
+        """The metadata in a JSON object; entries that are missing or null have their defaults."""
         replaced = found.get("partitionToReplaceFileIds") or {}
         return cls(
             commit=CommitMetadata._from_json(found),

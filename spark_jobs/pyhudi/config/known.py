@@ -18,6 +18,8 @@ from pyhudi.config import formats, read
 from pyhudi.config.hudi_options import HudiOption, find_option, hudi_options
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.config.options import (
+    archive,
+    clean,
     compaction,
     evolution,
     failures,
@@ -43,6 +45,8 @@ MODULES: Mapping[ModuleType, str] = {
     formats: "Formats of base files",
     failures: "Rows that cannot be written",
     compaction: "Compaction",
+    clean: "Cleaning",
+    archive: "Archiving",
     read: "Reading",
     logs: "Log files",
 }

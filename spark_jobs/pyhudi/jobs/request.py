@@ -16,8 +16,11 @@ from pyhudi.flags import SECRETS_VARIABLE, Flag, from_args, merged_options, to_a
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
 
-Trace = Literal["commit", "plan"]
-"""What a job that has succeeded leaves on the timeline, with the idempotency key of its request."""
+Trace = Literal["commit", "plan", "nothing"]
+"""What a job that has succeeded leaves on the timeline, with the idempotency key of its request.
+
+Nothing is left by one whose repetition is harmless.
+"""
 R = TypeVar("R", bound="Request")
 
 
@@ -51,6 +54,14 @@ class Request:
     idempotency_key: Annotated[
         str | None,
         Flag(help="a commit that carries this key is not made twice", option=table.IDEMPOTENCY_KEY),
+    ] = None
+    idempotency_since: Annotated[
+        str | None,
+        Flag(
+            help="a time before the first try of what the key stands for: commits that were "
+            "archived since then are looked through for it too",
+            option=table.IDEMPOTENCY_SINCE,
+        ),
     ] = None
     result_path: Annotated[str | None, Flag(help="local file for the result, JSON")] = None
     verbose: Annotated[bool, Flag(help="Spark's own log and stack traces as well")] = False

@@ -10,7 +10,13 @@ from typing import Any, Literal
 from pyhudi.errors import PlatformError
 
 Status = Literal[
-    "committed", "nothing_to_do", "already_committed", "skipped", "scheduled", "unscheduled"
+    "committed",
+    "nothing_to_do",
+    "already_committed",
+    "skipped",
+    "scheduled",
+    "unscheduled",
+    "archived",
 ]
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from pyhudi.config.options.operations import Operation
 from pyhudi.errors import InvariantError, TableChangedError
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.archive import archive_after
 from pyhudi.pipeline.batch.source import SourceRows
 from pyhudi.pipeline.batch.staging import stage
 from pyhudi.pipeline.begun import Begun, write_at_an_instant
@@ -61,8 +62,9 @@ def write_rows(
             run = run.again()
         else:
             compact_after(run, result)
+            archive_after(run, result)
             return replace(result, seconds=run.watch.seconds(), stages=run.watch.stages())
-    return run.already(run.earlier, run.target.table)
+    return run.already(run.earlier)
 
 
 def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:

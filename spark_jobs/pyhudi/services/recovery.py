@@ -60,7 +60,7 @@ def recover(writer: Writer) -> tuple[str, ...]:
             raise at_work(writer, [instant.time])
         roll_back(table, writer.clock, instant.time)
         undone.append(instant.time)
-    waiting = _sweep(writer)
+    waiting = sweep(writer)
     if writer.is_behind(waiting):
         raise WriterAtWorkError(
             f"{len(waiting)} other writers wait for their turn; retry when they have ended",
@@ -69,7 +69,7 @@ def recover(writer: Writer) -> tuple[str, ...]:
     return tuple(undone)
 
 
-def _sweep(writer: Writer) -> tuple[Ticket, ...]:
+def sweep(writer: Writer) -> tuple[Ticket, ...]:
     """Delete what ended writes left behind: markers, heartbeats, files of tasks that went on.
 
     Gives the tickets of those who wait, which lie beside the heartbeats.

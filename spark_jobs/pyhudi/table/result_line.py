@@ -20,6 +20,10 @@ _COUNTS = (
 def result_line(result: JobResult) -> str:
     """What a job did, to how many records, and how long each stage took; or why it did nothing."""
     head, seconds = f"{result.table}: {result.operation}", _seconds(result)
+    if result.status == "archived":
+        files = result.files
+        what = f"{_count(files['instants'], 'instant')} archived"
+        return f"{head}: {what}, {_count(files['deleted'], 'file')} deleted, {seconds}"
     if result.instant is None:
         return f"{head} wrote nothing: {', '.join(filter(None, (result.reason, seconds)))}"
     match result.status:

@@ -11,7 +11,7 @@ from datetime import date
 import pyarrow as pa
 
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import CorruptTableError
+from pyhudi.errors import CorruptTableError, MissingFileError
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.filegroup.order import slice_order
 from pyhudi.filegroup.slices import BaseFile, FileSlice, GroupId
@@ -139,7 +139,11 @@ class Table:
         found: dict[GroupId, str] = {}
         for instant in self.timeline.completed():
             if instant.action is Action.REPLACE_COMMIT:
-                metadata = self.active.read_replace_commit(instant)
+                try:
+                    metadata = self.active.read_replace_commit(instant)
+                except MissingFileError:
+                    # Archived since the timeline was listed, so the files were deleted before.
+                    continue
                 for partition, file_ids in metadata.partition_to_replaced_file_ids.items():
                     for file_id in file_ids:
                         found.setdefault((partition, file_id), instant.time)

@@ -108,11 +108,21 @@ class Timeline:
 
     def committed_test(self) -> Callable[[str], bool]:
         """``is_committed`` as a function, for asking it of many files."""
-        writes = self.write_instants()
-        saved = {instant.time for instant in self if instant.action is Action.SAVEPOINT}
-        done = frozenset(instant.time for instant in writes if instant.is_completed)
-        start = min((instant.time for instant in writes if instant.time not in saved), default="")
+        start = self._start
+        done = frozenset(each.time for each in self.write_instants() if each.is_completed)
         return lambda time: time in done or time < start
+
+    def goes_back_to(self, time: str) -> bool:
+        """Whether no write since a time can have been archived."""
+        return bool(self._start) and self._start <= time
+
+    @property
+    def _start(self) -> str:
+        """Where the writes begin that are listed without a gap; empty when there are none."""
+        saved = {instant.time for instant in self if instant.action is Action.SAVEPOINT}
+        return min(
+            (each.time for each in self.write_instants() if each.time not in saved), default=""
+        )
 
     def _where(self, is_wanted: Callable[[Instant], bool]) -> Timeline:
         return Timeline(tuple(instant for instant in self.instants if is_wanted(instant)))

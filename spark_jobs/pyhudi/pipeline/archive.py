@@ -1,0 +1,189 @@
+"""Archiving from request to result, and after a write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from pyhudi.config.known import check_known
+from pyhudi.config.options.archive import ArchiveConfig
+from pyhudi.config.table import TableConfig
+from pyhudi.config.write import HeartbeatConfig, WriteConfig
+from pyhudi.errors import HudiError, UnsupportedError
+from pyhudi.jobs.archive import ARCHIVE, ArchiveRequest
+from pyhudi.jobs.result import JobResult, Status
+from pyhudi.pipeline.environment import Environment
+from pyhudi.pipeline.stopwatch import Stopwatch
+from pyhudi.pipeline.write_run import WriteRun
+from pyhudi.runner.runner import Runner
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.services.archive import Archived, archive, find_archivable
+from pyhudi.services.recovery import writer_of
+from pyhudi.table.table import Table, load_table
+from pyhudi.timeline.active import ActiveTimeline, StateFile
+from pyhudi.timeline.instant import Instant
+
+# Fewer files are deleted here, before tasks would have begun.
+_FILES_A_TASK = 100
+_NOTHING = pa.schema([pa.field("nothing", pa.null())])
+_log = logging.getLogger(__name__)
+
+
+def archive_table(environment: Environment, request: ArchiveRequest) -> JobResult:
+    """Carry out a request to archive the instants that a table's timeline has too many of.
+
+    Raises:
+        RequestError: options that do not fit.
+        UnsupportedError: a table version whose archive is another.
+        CorruptTableError: a file of an instant that cannot be read.
+        PlatformError: disk, network or runner failed; the next run goes on from there.
+    """
+    options = request.options()
+    check_known(options)
+    config = WriteConfig.from_options(options)
+    table = load_table(environment.open_storage(request.base_path))
+    check_archivable(table.config, table.storage.uri)
+    watch = Stopwatch(table.config.name, environment.runner)
+    if request.dry_run:
+        with watch.stage("plan"):
+            found = planned_instants(table, config.archive)
+        for line in plan_lines(table, found):
+            _log.info("%s", line)
+        return _result(table, watch, "nothing_to_do", _planned(found), "a dry run deletes nothing")
+    with watch.stage("archive"):
+        done = _archive(environment, table, config.archive, config.heartbeat)
+    if not done.files:
+        most = config.archive.most_commits
+        reason = f"the timeline has no more than {most} commits that may leave it"
+        return _result(table, watch, "nothing_to_do", done, reason)
+    return _result(table, watch, "archived", done, None)
+
+
+def archive_after(run: WriteRun, result: JobResult) -> None:
+    """Archive after a write, as its options ask for; the write stays committed whatever happens.
+
+    Source: BaseHoodieWriteClient.mayBeCleanAndArchive, Hudi 0.15 and 1.1.
+    """
+    if not run.config.archive.is_automatic or result.status != "committed":
+        return
+    try:
+        table = load_table(run.target.storage)
+        if not find_archivable(table, run.config.archive):
+            return
+        with run.watch.stage("archive"):
+            _archive(run.environment, table, run.config.archive, run.config.heartbeat)
+    except (HudiError, pa.ArrowException, OSError, MemoryError) as failure:
+        _log.warning("%s: the write is committed, nothing is archived: %s", result.table, failure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedInstant:
+    """An instant that is to be archived: its files on the timeline, and their bytes."""
+
+    instant: Instant
+    files: int
+    size_bytes: int
+
+
+def planned_instants(table: Table, config: ArchiveConfig) -> tuple[PlannedInstant, ...]:
+    """The instants that would be archived now, oldest first."""
+    chosen = find_archivable(table, config)
+    files: dict[tuple[str, str], list[StateFile]] = {each.identity: [] for each in chosen}
+    if chosen:
+        for file in table.active.state_files():
+            if file.instant.identity in files:
+                files[file.instant.identity].append(file)
+    return tuple(
+        PlannedInstant(
+            instant=each,
+            files=len(files[each.identity]),
+            size_bytes=sum(file.size_bytes for file in files[each.identity]),
+        )
+        for each in chosen
+    )
+
+
+def plan_lines(table: Table, planned: Sequence[PlannedInstant]) -> Iterator[str]:
+    """What would be archived, as the lines of a table."""
+    yield f"{table.storage.uri}: {len(planned)} instants would be archived"
+    if planned:
+        yield f"{'instant':<20} {'action':<14} {'files':>5} {'bytes':>12}"
+    for each in planned:
+        time, action = each.instant.time, each.instant.action.value
+        yield f"{time:<20} {action:<14} {each.files:>5} {each.size_bytes:>12,}"
+
+
+def check_archivable(config: TableConfig, where: str) -> None:
+    """Refuse a table whose instants are archived otherwise.
+
+    Raises:
+        UnsupportedError: a table version that is not written here.
+    """
+    if not config.version.is_written:
+        raise UnsupportedError(
+            f"table {config.name} has the table version {config.version.value}; instants of "
+            "version 6 alone are archived as yet",
+            where=where,
+        )
+
+
+def _archive(
+    environment: Environment, table: Table, config: ArchiveConfig, heartbeat: HeartbeatConfig
+) -> Archived:
+    remove = partial(_remove, environment.runner, table.active, config.delete_parallelism)
+    done = archive(writer_of(table, environment.clock, heartbeat), config, remove)
+    if done.files:
+        _log.info(
+            "%s: %d instants archived, %s to %s",
+            table.config.name,
+            len(done.instants),
+            done.instants[0].time,
+            done.instants[-1].time,
+        )
+    return done
+
+
+def _remove(
+    runner: Runner, active: ActiveTimeline, parallelism: int, files: Sequence[StateFile]
+) -> None:
+    """Delete files in any order; many of them as tasks."""
+    count = min(len(files) // _FILES_A_TASK, parallelism)
+    if count < 2:
+        for file in files:
+            active.remove_file(file)
+        return
+    shares = [tuple(files[number::count]) for number in range(count)]
+
+    def delete(_: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
+        for file in shares[number]:
+            active.remove_file(file)
+        yield from ()
+
+    runner.tasks(count, delete, _NOTHING).collect()
+
+
+def _planned(planned: Sequence[PlannedInstant]) -> Archived:
+    return Archived(
+        instants=tuple(each.instant for each in planned), files=sum(each.files for each in planned)
+    )
+
+
+def _result(
+    table: Table, watch: Stopwatch, status: Status, done: Archived, reason: str | None
+) -> JobResult:
+    return JobResult(
+        status=status,
+        operation=ARCHIVE,
+        table=table.config.name,
+        base_path=table.storage.uri,
+        instant=None,
+        files={"instants": len(done.instants), "deleted": done.files, "created": done.archives},
+        bytes_written=done.bytes_written,
+        seconds=watch.seconds(),
+        stages=watch.stages(),
+        reason=reason,
+    )
