@@ -31,16 +31,17 @@ def idempotency_key(context: Context) -> str:
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
 
 
-def key_since(context: Context) -> str | None:
-    """A time before the first try of this execution of a task, as ISO 8601; None where unknown.
+def key_since(context: Context, *, is_own_key: bool) -> str:
+    """A time before the first try of what an idempotency key stands for, as ISO 8601.
 
-    That of the DAG run, which no task of it begins before. Clearing a task of the run, this one or
-    another between two tries of this one, sets the run's start anew; what was planned stays.
+    That is the start of the DAG run, which no task of it begins before. Clearing some task sets it
+    anew, maybe between two tries of this one, and a key of the user's own may stand for earlier
+    executions: in both cases it is when the run was to begin.
     """
     run = context["dag_run"]
-    is_cleared = bool(getattr(run, "clear_number", 0))
-    since = run.run_after if is_cleared else run.start_date or run.run_after
-    return None if since is None else since.isoformat()
+    is_first = run.clear_number == 0 and not is_own_key
+    since = (run.start_date if is_first else None) or run.run_after
+    return str(since.isoformat())
 
 
 def commit_stamp(context: Context) -> dict[str, str]:

@@ -144,7 +144,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             "commit_metadata": commit_stamp(context)
             | texts(self.commit_metadata, "commit_metadata"),
             "idempotency_key": self.key or idempotency_key(context),
-            "idempotency_since": key_since(context),
+            "idempotency_since": key_since(context, is_own_key=bool(self.key)),
             "verbose": self._verbose,
         }
 
@@ -288,7 +288,7 @@ def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
     path, key, operation = request.base_path, request.idempotency_key, request.operation_name
     match request.trace:
-        case "nothing":
+        case "none":
             return None
         case "plan":
             return tables.find_plan(path, key, operation=operation)

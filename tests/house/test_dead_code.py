@@ -15,6 +15,7 @@ ENTRANCES = {
     "airflow_provider_pyhudi.reference": "python -m, makes docs/operators.md",
     "airflow_provider_pyhudi.provider_info": "an entry point of the distribution",
     "airflow_provider_pyhudi.sensors.instant": "for DAGs",
+    "airflow_provider_pyhudi.operators.archive": "for DAGs",
     "airflow_provider_pyhudi.operators.compaction": "for DAGs",
     "airflow_provider_pyhudi.operators.upsert": "for DAGs",
 }
@@ -26,6 +27,7 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.test_connection": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.conn_name_attr": "Airflow's contract",
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook.hook_name": "Airflow's contract",
+    "airflow_provider_pyhudi/operators/archive.py:PyhudiArchiveOperator": "for DAGs",
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": "for DAGs",
     "airflow_provider_pyhudi/provider_info.py:get_provider_info": "an entry point",
     "airflow_provider_pyhudi/retries.py:SpreadRetries.evaluate": "Airflow's contract",

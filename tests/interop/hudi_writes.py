@@ -1,4 +1,4 @@
-"""Real Hudi working on a table: writes, cleaning, rollback."""
+"""Real Hudi working on a table: writes, cleaning, archiving, rollback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -143,6 +143,18 @@ def rollback(hudi: Hudi, table: str, instant: str) -> bool:
     """Roll one instant back."""
     with write_client(hudi, table, {}) as client:
         return bool(client.rollback(instant))
+
+
+def archive(hudi: Hudi, table: str, options: dict[str, str]) -> None:
+    """Archive what the options say of the timeline."""
+    with write_client(hudi, table, options) as client:
+        client.archive()
+
+
+def savepoint(hudi: Hudi, table: str, instant: str) -> None:
+    """Keep what a commit wrote."""
+    with write_client(hudi, table, {}) as client:
+        client.savepoint(instant, "tests", "kept")
 
 
 def plan_compaction(hudi: Hudi, table: str, options: dict[str, str] | None = None) -> str | None:

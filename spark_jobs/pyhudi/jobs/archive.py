@@ -51,4 +51,4 @@ class ArchiveRequest(Request):
     @property
     def trace(self) -> Trace:
         """What an earlier try that succeeded is recognised by."""
-        return "nothing"
+        return "none"

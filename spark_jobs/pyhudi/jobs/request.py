@@ -16,10 +16,10 @@ from pyhudi.flags import SECRETS_VARIABLE, Flag, from_args, merged_options, to_a
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
 
-Trace = Literal["commit", "plan", "nothing"]
+Trace = Literal["commit", "plan", "none"]
 """What a job that has succeeded leaves on the timeline, with the idempotency key of its request.
 
-Nothing is left by one whose repetition is harmless.
+It is nothing where doing it again does no harm.
 """
 R = TypeVar("R", bound="Request")
 

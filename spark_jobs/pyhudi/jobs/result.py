@@ -16,6 +16,7 @@ Status = Literal[
     "skipped",
     "scheduled",
     "unscheduled",
+    "planned",
     "archived",
 ]
 
@@ -34,7 +35,8 @@ class JobResult:
     ``stages`` what each stage handed on: ``rows``, ``bytes``, ``spilled_bytes`` and, where files
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
-    all of them are.
+    all of them are. ``by_instant`` has the ``action``, ``files`` and ``bytes`` of each instant that
+    would be archived, in the answer of a job that was only to look: its status is ``planned``.
     """
 
     status: Status
@@ -51,12 +53,13 @@ class JobResult:
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: Mapping[str, Any] = field(default_factory=dict)
     schema_changes: tuple[str, ...] = ()
+    by_instant: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reason: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
         plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        for name in ("records", "files", "seconds", "stages", "failures"):
+        for name in ("records", "files", "seconds", "stages", "failures", "by_instant"):
             plain[name] = dict(plain[name])
         for name in ("partitions", "schema_changes"):
             plain[name] = list(plain[name])

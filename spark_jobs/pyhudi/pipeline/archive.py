@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from pyhudi.pipeline.write_run import WriteRun
 from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.archive import Archived, archive, find_archivable
+from pyhudi.services.archive_plan import instants_to_keep
 from pyhudi.services.recovery import writer_of
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.active import ActiveTimeline, StateFile
@@ -51,16 +52,16 @@ def archive_table(environment: Environment, request: ArchiveRequest) -> JobResul
     if request.dry_run:
         with watch.stage("plan"):
             found = planned_instants(table, config.archive)
-        for line in plan_lines(table, found):
-            _log.info("%s", line)
-        return _result(table, watch, "nothing_to_do", _planned(found), "a dry run deletes nothing")
+        return _planned(table, watch, found) if found else _nothing(table, watch, config.archive)
     with watch.stage("archive"):
         done = _archive(environment, table, config.archive, config.heartbeat)
     if not done.files:
-        most = config.archive.most_commits
-        reason = f"the timeline has no more than {most} commits that may leave it"
-        return _result(table, watch, "nothing_to_do", done, reason)
-    return _result(table, watch, "archived", done, None)
+        return _nothing(table, watch, config.archive)
+    return replace(
+        _result(table, watch, "archived"),
+        files={"instants": len(done.instants), "deleted": done.files, "created": done.archives},
+        bytes_written=done.bytes_written,
+    )
 
 
 def archive_after(run: WriteRun, result: JobResult) -> None:
@@ -105,16 +106,6 @@ def planned_instants(table: Table, config: ArchiveConfig) -> tuple[PlannedInstan
         )
         for each in chosen
     )
-
-
-def plan_lines(table: Table, planned: Sequence[PlannedInstant]) -> Iterator[str]:
-    """What would be archived, as the lines of a table."""
-    yield f"{table.storage.uri}: {len(planned)} instants would be archived"
-    if planned:
-        yield f"{'instant':<20} {'action':<14} {'files':>5} {'bytes':>12}"
-    for each in planned:
-        time, action = each.instant.time, each.instant.action.value
-        yield f"{time:<20} {action:<14} {each.files:>5} {each.size_bytes:>12,}"
 
 
 def check_archivable(config: TableConfig, where: str) -> None:
@@ -166,24 +157,37 @@ def _remove(
     runner.tasks(count, delete, _NOTHING).collect()
 
 
-def _planned(planned: Sequence[PlannedInstant]) -> Archived:
-    return Archived(
-        instants=tuple(each.instant for each in planned), files=sum(each.files for each in planned)
+def _planned(table: Table, watch: Stopwatch, planned: Sequence[PlannedInstant]) -> JobResult:
+    return replace(
+        _result(table, watch, "planned"),
+        files={
+            "instants": len(planned),
+            "planned": sum(each.files for each in planned),
+        },
+        by_instant={
+            each.instant.time: {
+                "action": each.instant.action.value,
+                "files": each.files,
+                "bytes": each.size_bytes,
+            }
+            for each in planned
+        },
+        reason="it was only to look",
     )
 
 
-def _result(
-    table: Table, watch: Stopwatch, status: Status, done: Archived, reason: str | None
-) -> JobResult:
+def _nothing(table: Table, watch: Stopwatch, config: ArchiveConfig) -> JobResult:
+    _, most = instants_to_keep(table.timeline, config)
+    reason = f"the timeline has no more than {most} commits, or none that may leave it"
+    return replace(_result(table, watch, "nothing_to_do"), reason=reason)
+
+
+def _result(table: Table, watch: Stopwatch, status: Status) -> JobResult:
     return JobResult(
         status=status,
         operation=ARCHIVE,
         table=table.config.name,
         base_path=table.storage.uri,
-        instant=None,
-        files={"instants": len(done.instants), "deleted": done.files, "created": done.archives},
-        bytes_written=done.bytes_written,
         seconds=watch.seconds(),
         stages=watch.stages(),
-        reason=reason,
     )

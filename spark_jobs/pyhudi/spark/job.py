@@ -26,7 +26,7 @@ from pyhudi.jobs.result import JobResult
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.surroundings import check_surroundings
-from pyhudi.table.result_line import result_line
+from pyhudi.table.result_line import instant_table, result_line
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +125,8 @@ def _tell(result: JobResult) -> None:
             result.records["failed"],
             result.failures.get("saved_to"),
         )
+    if result.by_instant:
+        logger.info("%s", f"\n{instant_table(result)}")
     logger.info("%s", result_line(result))
 
 

@@ -17,12 +17,10 @@ from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.errors import MissingFileError, located
 from pyhudi.logfile.archive import encode_archive, iter_archive
 from pyhudi.storage.storage import FileStatus, Storage
-from pyhudi.timeline.active import ARCHIVE_NAME
 from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
-_FOLDER: Final = "hoodie.archivelog.folder"
 _FILE: Final = re.compile(r"\.commits_\.archive\.(\d+)(?:_.*)?")
 _ACTIONS: Final = {action.value: action for action in Action}
 _STATES: Final = {state.name: state for state in State}
@@ -56,8 +54,7 @@ class ArchivedTimeline:
     @classmethod
     def of(cls, storage: Storage, config: TableConfig) -> ArchivedTimeline:
         """The archive of the table in a storage."""
-        name = config.raw.get(_FOLDER, "").strip() or ARCHIVE_NAME
-        return cls(storage=storage, folder=f".hoodie/{name}", zone=config.timezone)
+        return cls(storage=storage, folder=f".hoodie/{config.archive_folder}", zone=config.timezone)
 
     def files(self) -> tuple[ArchiveFile, ...]:
         """The files as they are now, the newest first; opens none."""

@@ -20,10 +20,12 @@ _COUNTS = (
 def result_line(result: JobResult) -> str:
     """What a job did, to how many records, and how long each stage took; or why it did nothing."""
     head, seconds = f"{result.table}: {result.operation}", _seconds(result)
+    if result.by_instant:
+        number = _count(len(result.by_instant), "instant")
+        return f"{head} would take {number} from the timeline; nothing was done"
     if result.status == "archived":
-        files = result.files
-        what = f"{_count(files['instants'], 'instant')} archived"
-        return f"{head}: {what}, {_count(files['deleted'], 'file')} deleted, {seconds}"
+        taken = _count(result.files["instants"], "instant")
+        return f"{head} took {taken} from the timeline, {seconds}"
     if result.instant is None:
         return f"{head} wrote nothing: {', '.join(filter(None, (result.reason, seconds)))}"
     match result.status:
@@ -37,6 +39,17 @@ def result_line(result: JobResult) -> str:
         case _:
             said = f"{head} committed {result.instant}: {', '.join(_what(result))}"
     return f"{said}, {seconds}" if seconds else said
+
+
+def instant_table(result: JobResult) -> str:
+    """The instants that a job would archive, with their files and bytes, in columns."""
+    rows = [("instant", "action", "files", "bytes")]
+    rows += [
+        (time, each["action"], f"{each['files']:,}", f"{each['bytes']:,}")
+        for time, each in result.by_instant.items()
+    ]
+    a, b, c, d = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return "\n".join(f"{i:<{a}}  {j:<{b}}  {k:>{c}}  {n:>{d}}" for i, j, k, n in rows)
 
 
 def _what(result: JobResult) -> Iterator[str]:

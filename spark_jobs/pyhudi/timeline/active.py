@@ -22,8 +22,6 @@ from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
-ARCHIVE_NAME = "archived"
-"""The name of the folder of archived instants beside those of layout 1."""
 # How often the timeline is listed, when instants are archived the while.
 _LOADS = 20
 
@@ -61,6 +59,7 @@ class ActiveTimeline:
 
     Which folder, names, encoding and completion times a table version has is known here and in
     ``layout.py``. Those who ask name an instant in any state; the method says which is meant.
+    ``archive_folder`` lies beside the instants of layout 1, and has those that left them.
     ``below`` is the folder of a table that lies within another, with a slash at its end.
 
     Guarantees: an instant's file appears whole or not at all; of several writers one succeeds, the
@@ -73,12 +72,18 @@ class ActiveTimeline:
     storage: Storage
     version: TableVersion
     zone: TimelineZone
+    archive_folder: str = "archived"
     below: str = ""
 
     @classmethod
     def of(cls, storage: Storage, config: TableConfig) -> ActiveTimeline:
         """The timeline of the table in a storage."""
-        return cls(storage=storage, version=config.version, zone=config.timezone)
+        return cls(
+            storage=storage,
+            version=config.version,
+            zone=config.timezone,
+            archive_folder=config.archive_folder,
+        )
 
     def load(self) -> Timeline:
         """The instants as they are now; opens no file.
@@ -91,7 +96,7 @@ class ActiveTimeline:
             listed = self.storage.list(f"{self.below}{layout.folder(self.version)}")
             found = Timeline.of(self._instants(listed))
             first = found.write_instants().first
-            is_archived = any(status.is_dir and status.name == ARCHIVE_NAME for status in listed)
+            is_archived = any(each.is_dir and each.name == self.archive_folder for each in listed)
             if first is None or not is_archived or self._is_there(first):
                 break
         return found

@@ -1,12 +1,11 @@
-"""Which old files are deleted, when, and when dead writes are undone."""
+"""Which old files are deleted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.config import option
-from pyhudi.config.option import declare, setting
+from pyhudi.config.option import declare
 
 
 class CleanPolicy(Enum):
@@ -20,28 +19,6 @@ class CleanPolicy(Enum):
     HOURS = "KEEP_LATEST_BY_HOURS"
 
 
-class FailedWritesPolicy(Enum):
-    """Who undoes writes that died.
-
-    Source: HoodieFailedWritesCleaningPolicy, Hudi 0.15 and 1.1.
-    """
-
-    EAGER = "EAGER"
-    LAZY = "LAZY"
-    NEVER = "NEVER"
-
-
-class CleanTrigger(Enum):
-    """What makes a clean due.
-
-    Source: CleaningTriggerStrategy, Hudi 0.15 and 1.1.
-    """
-
-    NUM_COMMITS = "NUM_COMMITS"
-
-
-AUTOMATIC = declare("hoodie.clean.automatic", option.parse_bool, default=True)
-"""a write that was committed deletes what the policy of cleaning does not keep"""
 POLICY = declare(
     "hoodie.clean.policy",
     option.parse_enum(CleanPolicy),
@@ -57,13 +34,6 @@ COMMITS_RETAINED = declare(
     aliases=("hoodie.cleaner.commits.retained",),
 )
 """latest commits as of which the table can be read after a clean by commits"""
-VERSIONS_RETAINED = declare(
-    "hoodie.clean.fileversions.retained",
-    option.parse_positive,
-    default=3,
-    aliases=("hoodie.cleaner.fileversions.retained",),
-)
-"""latest versions of each file group that a clean by file versions keeps"""
 HOURS_RETAINED = declare(
     "hoodie.clean.hours.retained",
     option.parse_positive,
@@ -71,65 +41,3 @@ HOURS_RETAINED = declare(
     aliases=("hoodie.cleaner.hours.retained",),
 )
 """latest hours as of which the table can be read after a clean by hours"""
-TRIGGER = declare(
-    "hoodie.clean.trigger.strategy",
-    option.parse_enum(CleanTrigger),
-    default=CleanTrigger.NUM_COMMITS,
-)
-"""what makes a clean due"""
-TRIGGER_COMMITS = declare(
-    "hoodie.clean.trigger.max.commits",
-    option.parse_positive,
-    default=1,
-    aliases=("hoodie.clean.max.commits",),
-)
-"""commits since the last clean that make the next one due"""
-INCREMENTAL = declare(
-    "hoodie.clean.incremental.enabled",
-    option.parse_bool,
-    default=True,
-    aliases=("hoodie.cleaner.incremental.mode",),
-)
-"""a clean by commits or hours looks only into partitions written since the last one"""
-MULTIPLE = declare(
-    "hoodie.clean.multiple.enabled",
-    option.parse_bool,
-    default=False,
-    aliases=("hoodie.clean.allow.multiple",),
-)
-"""a clean may be planned while another is planned and not done"""
-PARALLELISM = declare(
-    "hoodie.clean.parallelism",
-    option.parse_positive,
-    default=200,
-    aliases=("hoodie.cleaner.parallelism",),
-)
-"""most tasks that delete the files of a clean"""
-FAILED_WRITES = declare(
-    "hoodie.clean.failed.writes.policy",
-    option.parse_enum(FailedWritesPolicy),
-    default=FailedWritesPolicy.EAGER,
-    aliases=("hoodie.cleaner.policy.failed.writes",),
-)
-"""who undoes writes that died: the next write, the next clean, or nobody; one whose heartbeat is
-fresh is left alone by all"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleanConfig:
-    """Which old files are deleted, and when.
-
-    Units: ``trigger_commits`` and ``commits_retained`` in commits.
-    """
-
-    is_automatic: bool = setting(AUTOMATIC)
-    policy: CleanPolicy = setting(POLICY)
-    commits_retained: int = setting(COMMITS_RETAINED)
-    versions_retained: int = setting(VERSIONS_RETAINED)
-    hours_retained: int = setting(HOURS_RETAINED)
-    trigger: CleanTrigger = setting(TRIGGER)
-    trigger_commits: int = setting(TRIGGER_COMMITS)
-    is_incremental: bool = setting(INCREMENTAL)
-    allows_several: bool = setting(MULTIPLE)
-    parallelism: int = setting(PARALLELISM)
-    failed_writes: FailedWritesPolicy = setting(FAILED_WRITES)
