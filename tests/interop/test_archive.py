@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pyhudi.actions.archived import ArchivedFile
 from pyhudi.config.write import IDEMPOTENCY_KEY
 from pyhudi.jobs.archive import ArchiveRequest
 from pyhudi.jobs.result import JobResult
@@ -170,15 +171,29 @@ def check_same(hudi: RealHudi, table: Path, tmp_path: Path, **options: str) -> N
 
 
 def records_of(hudi: RealHudi, table: Path) -> dict[tuple[str, ...], Any]:
-    """What the archive says of each file; 1.1.1 notes neither empty files nor when they were."""
+    """What the archive says of each file.
+
+    Hudi 1.1 has more fields, notes when a file was written of completed instants alone, and leaves
+    out what 0.15 puts in for nothing; of its records what completed instants wrote is compared.
+    """
     opened = load_table(open_storage(str(table)))
     archived = ArchivedTimeline.of(opened.storage, opened.config)
     found = {record.identity: record for file in archived.files() for record in archived.read(file)}
     if hudi.version == "0.15.0":
         return found
-    return {
-        identity: each.metadata for identity, each in found.items() if identity[2] == "COMPLETED"
-    }
+    return {identity: written(record) for identity, record in found.items()}
+
+
+def written(record: ArchivedFile) -> Any:
+    if record.commit is None:
+        return None
+    extra = dict(record.commit.commit.extra_metadata)
+    extra.pop("ROLLING_STAT", None)
+    stats = [
+        (stat.path, stat.prev_commit, stat.num_writes, stat.num_deletes, stat.file_size_bytes)
+        for stat in record.commit.commit.write_stats
+    ]
+    return extra, sorted(stats), record.commit.partition_to_replaced_file_ids
 
 
 @TYPES
