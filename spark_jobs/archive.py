@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.archive import ArchiveRequest
-from pyhudi.spark.archive import run_archive
+from pyhudi.spark.archiving import run_archive
 from pyhudi.spark.job import run_job
 
 if __name__ == "__main__":

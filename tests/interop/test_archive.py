@@ -35,6 +35,8 @@ KEEPING = {
     "hoodie.cleaner.commits.retained": "1",
 }
 """Few enough to archive much; both spellings, as Hudi's releases take one each."""
+MERGING = {"hoodie.archive.merge.enable": "true", "hoodie.archive.merge.files.batch.size": "2"}
+"""Hudi 0.15 makes one of small archive files."""
 LEFT_ALONE = {"hoodie.archive.automatic": "false", "hoodie.clean.automatic": "false"}
 TYPES = pytest.mark.parametrize("kind", [COPY_ON_WRITE, MERGE_ON_READ], ids=["copied", "logged"])
 
@@ -120,7 +122,8 @@ def test_hudi_goes_on_from_our_archives(hudi: RealHudi, kind, tmp_path: Path) ->
 @TYPES
 def test_we_go_on_from_archives_of_hudi(hudi: RealHudi, kind, tmp_path: Path) -> None:
     table, options = tmp_path / "table", options_of(kind)
-    made = [hudi_writes(hudi, table, n, options) for n in range(1, 11)]
+    merging = {**options, **MERGING}
+    made = [hudi_writes(hudi, table, n, merging) for n in range(1, 11)]
     archived, active = instants_of(table)
     assert archived
     assert archived == archived_by_hudi(hudi, table)
@@ -163,7 +166,7 @@ def check_same(hudi: RealHudi, table: Path, tmp_path: Path, **options: str) -> N
     done = we_archive(mine, **options)
     assert names_on_timeline(mine) == names_on_timeline(theirs)
     before = names_on_timeline(table)
-    assert done.files["deleted"] == len(before) - len(names_on_timeline(mine))
+    assert done.files.get("deleted", 0) == len(before) - len(names_on_timeline(mine))
     assert records_of(hudi, mine) == records_of(hudi, theirs)
     assert_same_rows(ours.read(mine), hudi.read(theirs))
     for copy in (theirs, mine):

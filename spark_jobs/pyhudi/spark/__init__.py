@@ -1,8 +1,8 @@
 """The engine on a Spark cluster, and the only package that imports pyspark.
 
-``write``, ``read`` and ``compact`` are its public functions. Rules of the format live below, in
-packages that know no Spark; what is here spreads their work over tasks. The functions are resolved
-when they are first used, so that a Python worker loads only the modules its task needs.
+``write``, ``read``, ``compact`` and ``archive`` are its public functions. Rules of the format live
+below, in packages that know no Spark; what is here spreads their work over tasks. The functions are
+resolved when they are first used, so that a Python worker loads only the modules its task needs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyhudi.spark.archiving import archive
     from pyhudi.spark.compaction import compact
     from pyhudi.spark.reading import read
     from pyhudi.spark.writing import write
 
-__all__ = ["compact", "read", "write"]
+__all__ = ["archive", "compact", "read", "write"]
 
 _HOMES = {
+    "archive": "pyhudi.spark.archiving",
     "compact": "pyhudi.spark.compaction",
     "read": "pyhudi.spark.reading",
     "write": "pyhudi.spark.writing",

@@ -2,22 +2,31 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import pyhudi
 from pyhudi.errors import CorruptTableError, RequestError
+from pyhudi.jobs.archive import ArchiveRequest
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.archive import archive_table
+from pyhudi.pipeline.environment import environment_on
+from pyhudi.runner.in_process import InProcessRunner
+from pyhudi.storage.schemes import open_storage
 from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action, Instant, State
 from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage
+from tests.support.golden import expected_rows, golden_copy, row_texts
 from tests.support.in_process import (
     APPENDED,
     ARCHIVING,
     NOW_MS,
     REWRITTEN,
     Options,
+    Surroundings,
     archive,
     archived_in,
     clock_at,
@@ -32,6 +41,7 @@ from tests.support.timelines import active_of
 
 TYPES = pytest.mark.parametrize("options", [REWRITTEN, APPENDED], ids=["copied", "logged"])
 HOUR_MS = 3_600_000
+RETAINING_ONE = {"hoodie.clean.commits.retained": "1"}
 KEY, SINCE = "pyhudi.idempotency.key", "pyhudi.idempotency.since"
 
 
@@ -113,10 +123,6 @@ def test_the_job_says_what_it_archived_or_would() -> None:
 
 
 def look_at(storage: MemoryStorage) -> JobResult:
-    from pyhudi.jobs.archive import ArchiveRequest
-    from pyhudi.pipeline.archive import archive_table
-    from tests.support.in_process import Surroundings
-
     request = ArchiveRequest(base_path=storage.uri, hoodie_conf=ARCHIVING, dry_run=True)
     return archive_table(Surroundings(clock_at()).environment(storage), request)
 
@@ -140,6 +146,29 @@ def test_checksums_that_hadoop_left_beside_instants_go_with_them() -> None:
         storage.put(f".hoodie/.{name}.crc", b"crc")
     archive(storage, clock_at(NOW_MS + HOUR_MS))
     assert not [path for path in storage.files if path.endswith(".crc")]
+
+
+def test_what_the_metadata_table_of_hudi_needs_stays(tmp_path: Path) -> None:
+    """Its log files since its last compaction count by the timeline of the table."""
+    folder = golden_copy("v6_cow_archived", tmp_path)
+    storage = open_storage(str(folder))
+    before = [each.time for each in active_of(storage).load()]
+    request = ArchiveRequest(
+        base_path=str(folder), least_commits="1", most_commits="2", hoodie_conf=RETAINING_ONE
+    )
+    result = archive_table(environment_on(InProcessRunner()), request)
+    left = [each.time for each in active_of(storage).load()]
+    compacted = "20261121105157118001"
+    commits = [each.time for each in active_of(storage).load().write_instants()]
+    assert len(commits) > 2
+    assert commits == [time for time in commits if time > compacted]
+    assert result.files["instants"] == len(before) - len(left) > 0
+    assert row_texts(pyhudi.read_table(folder)) == expected_rows("v6_cow_archived")
+    table = load_table(storage)
+    assert table.config.metadata_partitions
+    archived = ArchivedTimeline.of(storage, table.config)
+    assert archived.files()[0].number == 6
+    assert {*before} <= {each.time for each in (*archived.load(), *table.timeline)}
 
 
 def test_an_instant_that_cannot_be_read_stops_archiving_or_loses_its_body() -> None:
