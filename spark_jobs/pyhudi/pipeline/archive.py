@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from pyhudi.config.known import check_known
-from pyhudi.config.options.archive import ArchiveConfig
+from pyhudi.config.options.archive import LEAST_COMMITS, ArchiveConfig
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import HeartbeatConfig, WriteConfig
 from pyhudi.errors import HudiError, UnsupportedError
@@ -126,6 +126,12 @@ def _archive(
     environment: Environment, table: Table, config: ArchiveConfig, heartbeat: HeartbeatConfig
 ) -> Archived:
     remove = partial(_remove, environment.runner, table.active, config.delete_parallelism)
+    least, _ = instants_to_keep(table.timeline, config)
+    if least > config.least_commits:
+        _log.info(
+            "%s: %d commits stay instead of %s=%d, as cleans keep the files of %d",
+            *(table.config.name, least, LEAST_COMMITS.key, config.least_commits, least - 2),
+        )
     done = archive(writer_of(table, environment.clock, heartbeat), config, remove)
     if done.files:
         _log.info(

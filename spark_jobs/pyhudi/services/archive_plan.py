@@ -42,8 +42,8 @@ def plan_archive(
     """The instants to archive, oldest first; none where the timeline has not too many.
 
     Commits leave from the oldest on without a gap, cleans and rollbacks by their own number. What
-    stays: as many as ``instants_to_keep`` says, the first commit that is saved and all later ones,
-    the commit before the first pending write, what the next compaction is told by, and
+    stays of commits: as many as ``instants_to_keep`` says, the first one that is saved and all
+    later ones, the one before the first pending write, what the next compaction is told by, and
     replacecommits whose replaced files may still be there, with all that follow each of these.
     """
     if any(each.action is Action.RESTORE for each in timeline.pending()):
@@ -51,9 +51,16 @@ def plan_archive(
     least, most = instants_to_keep(timeline, config)
     completed = timeline.completed()
     chosen: list[Instant] = []
+    pending = timeline.write_instants().pending().first
     for action in (Action.CLEAN, Action.ROLLBACK):
         done = [each for each in completed if each.action is action]
-        chosen += done[: len(done) - least] if len(done) > most else []
+        left = done[: len(done) - least] if len(done) > most else []
+        # A compaction that is run again is told by the rollbacks of its earlier runs.
+        chosen += [
+            each
+            for each in left
+            if action is Action.CLEAN or pending is None or each.time < pending.time
+        ]
     commits = completed.write_instants().instants
     if len(commits) > most:
         left = [each for each in commits if _may_leave(each, timeline, config, bounds)]

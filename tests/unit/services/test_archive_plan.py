@@ -113,6 +113,12 @@ def test_cleans_and_rollbacks_leave_by_their_own_number() -> None:
     assert planned(commits, both) == [10, 11, 12]
 
 
+def test_the_rollbacks_since_a_pending_compaction_stay() -> None:
+    pending = instants([12], Action.COMPACTION, State.REQUESTED)
+    rollbacks = instants(range(10, 17), Action.ROLLBACK)
+    assert planned(instants(range(3)), rollbacks, pending) == [10, 11]
+
+
 def test_a_restore_or_savepoint_never_leaves() -> None:
     others = [*instants(range(20), Action.RESTORE), *instants(range(20), Action.INDEXING)]
     assert planned(instants(range(20, 27)), others) == [20, 21, 22]
