@@ -169,7 +169,7 @@ class WriteRun:
         seen = frozenset() if before is None else frozenset(before.timeline.completed())
         return find_committed(table, key, since=self._key_since(table), seen=seen)
 
-    def _key_since(self, table: Table) -> str:
+    def _key_since(self, table: Table) -> int:
         now_ms = self.environment.clock.now_ms()
         return look_back(self.config.idempotency_since, now_ms, table.config.timezone)
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyhudi.actions.archived import ArchivedFile, archive_schema
-from pyhudi.config.table import TableConfig, TimelineZone
+from pyhudi.config.table import TableConfig
 from pyhudi.errors import MissingFileError, located
 from pyhudi.logfile.archive import encode_archive, iter_archive
 from pyhudi.storage.storage import FileStatus, Storage
-from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
@@ -30,12 +29,11 @@ _STATES: Final = {state.name: state for state in State}
 class ArchiveFile:
     """A file of archived instants; the higher its number, the later it was made.
 
-    ``written`` is when it was, as an instant time: what was completed later is not in it.
+    What was completed after its modification is not in it.
     """
 
     number: int
     status: FileStatus
-    written: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +47,16 @@ class ArchivedTimeline:
 
     storage: Storage
     folder: str
-    zone: TimelineZone
 
     @classmethod
     def of(cls, storage: Storage, config: TableConfig) -> ArchivedTimeline:
         """The archive of the table in a storage."""
-        return cls(storage=storage, folder=f".hoodie/{config.archive_folder}", zone=config.timezone)
+        return cls(storage=storage, folder=f".hoodie/{config.archive_folder}")
 
     def files(self) -> tuple[ArchiveFile, ...]:
         """The files as they are now, the newest first; opens none."""
         found = (
-            ArchiveFile(
-                number=int(named.group(1)),
-                status=status,
-                written=instant_time(status.modified_ms, self.zone),
-            )
+            ArchiveFile(number=int(named.group(1)), status=status)
             for status in self.storage.list(self.folder)
             if not status.is_dir and (named := _FILE.fullmatch(status.name)) is not None
         )

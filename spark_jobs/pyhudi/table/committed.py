@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
@@ -26,9 +25,9 @@ METRICS = "pyhudi.metrics"
 SCHEMA_CHANGES = "pyhudi.schema.changes"
 """The key under which a commit that changes the table's schema says how, a JSON list of texts."""
 
-_SECONDS: Final = "%Y%m%d%H%M%S"
-_SLACK: Final = timedelta(hours=2)
-_LOOK_BACK_MS: Final = 24 * 3_600_000
+_HOUR_MS: Final = 3_600_000
+_DAY_MS: Final = 24 * _HOUR_MS
+_SLACK_MS: Final = _HOUR_MS // 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +45,20 @@ class EarlierCommit:
     schema_changes: tuple[str, ...] = ()
 
 
-def look_back(since: AskedInstant | None, now_ms: int, zone: TimelineZone) -> str:
-    """From when on archived commits are looked through for a key, as an instant time.
+def look_back(since: AskedInstant | None, now_ms: int, zone: TimelineZone) -> int:
+    """From when on archived commits are looked through for a key.
 
-    ``since`` is a time before the first try of a request; without one it is a day before now.
-    Clocks of machines differ, and local ones go back in autumn: it is some hours earlier.
+    ``since`` is a time before the first try of a request; without one it is a day before now. It
+    is some minutes earlier, as the clocks of machines differ.
+
+    Units: milliseconds since 1970 in UTC, ``now_ms`` too.
     """
-    if since is None:
-        return instant_time(now_ms - _LOOK_BACK_MS, zone)
-    digits = since.on(zone)
-    moment = datetime.strptime(digits[:14], _SECONDS)  # noqa: DTZ007 - only counted on
-    return f"{moment - _SLACK:{_SECONDS}}{digits[14:]}"
+    begun_ms = now_ms - _DAY_MS if since is None else since.moment_ms(zone)
+    return begun_ms - _SLACK_MS
 
 
 def find_committed(
-    table: Table, key: str, *, since: str | None = None, seen: Collection[Instant] = ()
+    table: Table, key: str, *, since: int | None = None, seen: Collection[Instant] = ()
 ) -> EarlierCommit | None:
     """The completed commit whose extra metadata carries the key; the newest first.
 
@@ -71,7 +69,7 @@ def find_committed(
         and of the archive no file that was made before ``since``: none at all where the timeline
         goes back that far.
     """
-    is_whole = since is not None and table.timeline.goes_back_to(since)
+    is_whole = since is not None and _goes_back_to(table, since)
     for instant in reversed(table.timeline.write_instants().completed().instants):
         if instant in seen:
             continue
@@ -88,9 +86,16 @@ def find_committed(
     return _find_archived(ArchivedTimeline.of(table.storage, table.config), key, since)
 
 
-def _find_archived(archived: ArchivedTimeline, key: str, since: str) -> EarlierCommit | None:
+def _goes_back_to(table: Table, since: int) -> bool:
+    zone = table.config.timezone
+    # In autumn local times come twice.
+    earliest = since if zone is TimelineZone.UTC else since - _HOUR_MS
+    return table.timeline.goes_back_to(instant_time(earliest, zone))
+
+
+def _find_archived(archived: ArchivedTimeline, key: str, since: int) -> EarlierCommit | None:
     for file in archived.files():
-        if file.written < since or not archived.mentions(file, key):
+        if file.status.modified_ms < since or not archived.mentions(file, key):
             continue
         for record in archived.read(file):
             metadata = record.commit
