@@ -5,15 +5,30 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 import pyhudi
+import pyhudi.spark
 from pyhudi.jobs.request import RESULT_MARKER
 from pyhudi.jobs.result import JobResult
 from tests.support.golden import expected_rows, golden_copy, row_texts
 
 pytestmark = pytest.mark.spark
 
+RETAINING_ONE = {"hoodie.clean.commits.retained": "1"}
 SCRIPT = Path(__file__).resolve().parents[2] / "spark_jobs" / "archive.py"
+
+
+def test_the_files_of_many_instants_are_deleted_by_tasks(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = golden_copy("v6_cow_archived", tmp_path)
+    monkeypatch.setattr("pyhudi.pipeline.archive._FILES_A_TASK", 1)
+    few = {"hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2", **RETAINING_ONE}
+    planned = pyhudi.spark.archive(spark, table, options=few, dry_run=True)
+    done = pyhudi.spark.archive(spark, table, options=few)
+    assert (done.status, done.files["deleted"]) == ("archived", planned.files["planned"])
+    assert not [name for name in planned.by_instant if list((table / ".hoodie").glob(f"{name}.*"))]
 
 
 def run(table: Path, *flags: str) -> tuple[JobResult, str]:

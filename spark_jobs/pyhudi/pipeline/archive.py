@@ -30,7 +30,7 @@ from pyhudi.timeline.instant import Instant
 
 # Fewer files are deleted here, before tasks would have begun.
 _FILES_A_TASK = 100
-_NOTHING = pa.schema([pa.field("nothing", pa.null())])
+_DELETED = pa.schema([pa.field("deleted", pa.int64())])
 _log = logging.getLogger(__name__)
 
 
@@ -158,9 +158,9 @@ def _remove(
     def delete(_: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
         for file in shares[number]:
             active.remove_file(file)
-        yield from ()
+        yield pa.record_batch([pa.array([len(shares[number])])], schema=_DELETED)
 
-    runner.tasks(count, delete, _NOTHING).collect()
+    runner.tasks(count, delete, _DELETED).collect()
 
 
 def _planned(table: Table, watch: Stopwatch, planned: Sequence[PlannedInstant]) -> JobResult:
