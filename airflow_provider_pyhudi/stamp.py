@@ -31,6 +31,19 @@ def idempotency_key(context: Context) -> str:
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
 
 
+def key_since(context: Context, *, is_own_key: bool) -> str:
+    """A time before the first try of what an idempotency key stands for, as ISO 8601.
+
+    That is the start of the DAG run, which no task of it begins before. Clearing some task sets it
+    anew, maybe between two tries of this one, and a key of the user's own may stand for earlier
+    executions: in both cases it is when the run was to begin.
+    """
+    run = context["dag_run"]
+    is_first = run.clear_number == 0 and not is_own_key
+    since = (run.start_date if is_first else None) or run.run_after
+    return str(since.isoformat())
+
+
 def commit_stamp(context: Context) -> dict[str, str]:
     """Entries for the commit's extra metadata, all under ``airflow.``, absent dates left out."""
     ti, run = context["ti"], context["dag_run"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.clean import CleanRequest
-from pyhudi.spark.clean import run_clean
+from pyhudi.spark.cleaning import run_clean
 from pyhudi.spark.job import run_job
 
 if __name__ == "__main__":

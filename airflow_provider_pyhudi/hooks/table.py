@@ -154,16 +154,25 @@ class PyhudiHook(BaseHook):
         )
 
     def find_commit(
-        self, base_path: str, idempotency_key: str | None, *, operation: str
+        self,
+        base_path: str,
+        idempotency_key: str | None,
+        *,
+        operation: str,
+        since: str | date | None = None,
     ) -> JobResult | None:
         """The result of the commit that carries the key, as ``already_committed``; None for none.
 
-        ``operation`` is what the caller asks for; it goes into the result.
+        ``operation`` is what the caller asks for; it goes into the result. ``since`` is a time
+        before the first try of the request: commits that have been archived since then are looked
+        through too, and those of the last day unless it is given.
 
-        Not: commits that have been archived; they are older than any try that is still retried.
+        Raises:
+            OptionError: ``since`` is no time.
         """
-        from pyhudi.table.committed import find_committed
+        from pyhudi.table.committed import find_committed, look_back
         from pyhudi.table.result import job_result
+        from pyhudi.timeline.clock import SystemClock
 
         if idempotency_key is None:
             return None
@@ -171,7 +180,9 @@ class PyhudiHook(BaseHook):
             table = self.open_table(base_path)
         except TableNotFoundError:
             return None
-        earlier = find_committed(table.active, table.timeline, idempotency_key)
+        begin = None if since is None else parse_instant(since)
+        back = look_back(begin, SystemClock().now_ms(), table.config.timezone)
+        earlier = find_committed(table, idempotency_key, since=back)
         if earlier is None:
             return None
         found = job_result(
@@ -180,7 +191,7 @@ class PyhudiHook(BaseHook):
             table=table.config.name,
             base_path=table.storage.uri,
             instant=earlier.instant,
-            completion_time=table.completion_time(earlier.instant),
+            completion_time=earlier.completion_time,
             stats=earlier.stats,
             replaced=earlier.replaced,
             ignored=earlier.ignored,

@@ -22,7 +22,7 @@ from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.intervals import check_templates, hint_at_empty_interval
 from airflow_provider_pyhudi.masking import mask_fields
 from airflow_provider_pyhudi.retries import SpreadRetries
-from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
+from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key, key_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.config.known import refuse_unknown
@@ -146,6 +146,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
             "commit_metadata": commit_stamp(context)
             | texts(self.commit_metadata, "commit_metadata"),
             "idempotency_key": self.key or idempotency_key(context),
+            "idempotency_since": key_since(context, is_own_key=bool(self.key)),
             "verbose": self._verbose,
         }
 
@@ -287,10 +288,15 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
 def _find(request: Request, tables: PyhudiHook) -> JobResult | None:
     """What an earlier try of this execution has done to the table."""
-    if request.trace == "none":
-        return None
-    find = tables.find_plan if request.trace == "plan" else tables.find_commit
-    return find(request.base_path, request.idempotency_key, operation=request.operation_name)
+    path, key, operation = request.base_path, request.idempotency_key, request.operation_name
+    match request.trace:
+        case "none":
+            return None
+        case "plan":
+            return tables.find_plan(path, key, operation=operation)
+        case _:
+            since = request.idempotency_since
+            return tables.find_commit(path, key, operation=operation, since=since)
 
 
 def _made(request: Request, tables: PyhudiHook) -> JobResult | None:

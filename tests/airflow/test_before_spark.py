@@ -165,7 +165,7 @@ def test_a_job_that_is_killed_after_its_commit_is_a_success(
 ) -> None:
     looks: list[str] = []
 
-    def find(_: PyhudiHook, path: str, key: str, operation: str) -> JobResult | None:
+    def find(_: PyhudiHook, path: str, key: str, **__: object) -> JobResult | None:
         looks.append(key)
         earlier = JobResult.from_json(COMMITTED.to_json().replace("committed", "already_committed"))
         return earlier if len(looks) > 1 else None

@@ -33,8 +33,9 @@ def without_interval(task: Any) -> dict[str, Any]:
     context = task_context(task)
     for name in ("logical_date", "data_interval_start", "data_interval_end"):
         del context[name]
+    began = datetime(2026, 11, 22, tzinfo=timezone.utc)
     context["dag_run"] = SimpleNamespace(
-        run_type="manual", run_after=datetime(2026, 11, 22, tzinfo=timezone.utc)
+        run_type="manual", run_after=began, start_date=began, clear_number=0
     )
     return context
 

@@ -1,11 +1,12 @@
 """Which tries are one execution, and what a commit says about the task that made it."""
 
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
-from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key
+from airflow_provider_pyhudi.stamp import commit_stamp, first_try, idempotency_key, key_since
 from tests.support.airflow import task_context
 
 
@@ -33,6 +34,17 @@ def test_another_task_or_run_has_another_key(task: Any, field: str) -> None:
     other = task_context(task)
     setattr(other["ti"], field, "another")
     assert idempotency_key(other) != idempotency_key(task_context(task))
+
+
+def test_a_key_is_looked_for_since_its_run_began_or_was_to_begin(task: Any) -> None:
+    context = task_context(task)
+    run = context["dag_run"]
+    run.run_after = datetime(2013, 3, 1, tzinfo=timezone.utc)
+    run.start_date = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    assert key_since(context, is_own_key=False) == "2026-01-01T00:00:00+00:00"
+    assert key_since(context, is_own_key=True) == "2013-03-01T00:00:00+00:00"
+    run.clear_number = 1  # its start is that after the clear
+    assert key_since(context, is_own_key=False) == "2013-03-01T00:00:00+00:00"
 
 
 def test_the_stamp_names_the_task_and_its_interval(task: Any) -> None:

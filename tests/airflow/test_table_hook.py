@@ -1,5 +1,6 @@
 """The connection to where tables lie."""
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.config.write import IDEMPOTENCY_KEY
+from pyhudi.storage.schemes import open_storage
+from pyhudi.timeline.clock import SystemClock
 from tests.support.airflow import timeline_folder
+from tests.support.in_process import ARCHIVING, REWRITTEN, write
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, host: str) -> PyhudiHook:
@@ -70,6 +74,24 @@ def test_the_commit_of_a_key_is_found_with_its_counts(stamped: str) -> None:
     assert (found.status, found.instant) == ("already_committed", "20260102000000000")
     assert found.records == {"inserted": 3, "updated": 2, "deleted": 0, "failed": 0}
     assert found.partitions == ("x",)
+
+
+def test_the_commit_of_a_key_is_found_in_the_archive_from_a_time_on(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path))
+    options = {**REWRITTEN, **ARCHIVING}
+    keyed = {**options, "pyhudi.idempotency.key": "first"}
+    landed = write(storage, {("x", "a"): (1, "a")}, SystemClock(), options=keyed)
+    for number in range(5):
+        write(storage, {("x", "b"): (number, "b")}, SystemClock(), options=options)
+    assert not (tmp_path / ".hoodie" / f"{landed.instant}.commit").exists()
+    hook, path = PyhudiHook(), str(tmp_path)
+    for since in (None, "2020-01-01", datetime.now(timezone.utc).isoformat()):
+        found = hook.find_commit(path, "first", operation="upsert", since=since)
+        assert found is not None
+        assert (found.status, found.instant) == ("already_committed", landed.instant)
+        assert (found.records, found.files) == (landed.records, landed.files)
+    later = datetime.now(timezone.utc) + timedelta(days=1)
+    assert hook.find_commit(path, "first", operation="upsert", since=later) is None
 
 
 @pytest.mark.parametrize("key", ["four", None])

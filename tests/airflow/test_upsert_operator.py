@@ -13,7 +13,7 @@ from airflow_provider_pyhudi.bundle import job_script
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
-from airflow_provider_pyhudi.stamp import idempotency_key
+from airflow_provider_pyhudi.stamp import idempotency_key, key_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.flags import flags_of
 from pyhudi.jobs.result import JobResult
@@ -51,7 +51,7 @@ def submissions(monkeypatch: pytest.MonkeyPatch) -> Submissions:
 def landed(monkeypatch: pytest.MonkeyPatch) -> dict[str, JobResult]:
     """What the timeline holds, by idempotency key."""
     commits: dict[str, JobResult] = {}
-    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key, operation: commits.get(key))
+    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key, **__: commits.get(key))
     return commits
 
 
@@ -73,6 +73,7 @@ def test_the_command_is_exactly_this(submissions: Submissions, landed: Any) -> N
     assert command[: len(head) + 3] == [*head, "--deploy-mode", "client", job_script("upsert")]
     request = UpsertRequest.from_args(command[len(head) + 3 :])
     assert request.idempotency_key == idempotency_key(context)
+    assert request.idempotency_since == key_since(context, is_own_key=False)
     assert request.commit_metadata["team"] == "ops"
     assert request.commit_metadata["airflow.task_id"] == "upsert"
     assert command[len(head) + 3 :][:18] == [
@@ -245,7 +246,8 @@ def test_the_parent_s_templated_fields_stay_templated() -> None:
 
 def test_every_flag_of_the_job_has_an_argument() -> None:
     task = make()
-    flags = set(flags_of(UpsertRequest)) - {"idempotency_key", "result_path", "verbose"}
+    own = {"idempotency_key", "idempotency_since", "result_path", "verbose"}
+    flags = set(flags_of(UpsertRequest)) - own
     assert [name for name in sorted(flags) if not hasattr(task, name)] == []
 
 

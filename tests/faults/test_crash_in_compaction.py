@@ -1,7 +1,6 @@
 """Compactions of both kinds that fail, or die, at any of their calls, and others between them."""
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -41,7 +40,7 @@ from tests.support.in_process import compaction as service_on
 from tests.support.in_process import outcome, run_pending, writer_on
 from tests.support.memory import MemoryStorage
 from tests.support.points import STEP
-from tests.support.schedule import TurnStorage, run_in_turns
+from tests.support.schedule import TurnStorage, random_orders, run_in_turns
 from tests.support.timelines import active_of
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -159,14 +158,6 @@ def begun(kind: Kind, act: Act, logged: MemoryStorage) -> MemoryStorage:
     """The table in which it is done."""
     is_planned = act is not plan_and_run or kind.name == LOG_COMPACTION_KIND
     return kind.planned if is_planned else logged
-
-
-def random_orders(count: int, calls: int) -> Iterator[list[int]]:
-    """Orders of the calls of two, by turns of one call up to ten."""
-    chooser = random.Random(11)
-    for number in range(0, count, STEP):
-        burst = 1 + number % 10
-        yield [who for _ in range(calls // burst) for who in [chooser.randrange(2)] * burst]
 
 
 def calls_of(kind: Kind, act: Act, before: MemoryStorage) -> int:

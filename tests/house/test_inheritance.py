@@ -11,6 +11,7 @@ AN_OPERATOR = ("PyhudiJobOperator", "may be one level deep: it is a request and 
 A_REQUEST = ("Request", "may be one level deep: the flags that every job has, and no more")
 CONTRACTS = {
     "pyhudi/flags.py:FlagParser": ("ArgumentParser", "argparse reports errors by a method"),
+    "pyhudi/jobs/archive.py:ArchiveRequest": A_REQUEST,
     "pyhudi/jobs/clean.py:CleanRequest": A_REQUEST,
     "pyhudi/jobs/compaction.py:CompactionRequest": A_REQUEST,
     "pyhudi/jobs/restore.py:RestoreRequest": A_REQUEST,
@@ -20,6 +21,7 @@ CONTRACTS = {
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
     "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),
+    "airflow_provider_pyhudi/operators/archive.py:PyhudiArchiveOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/clean.py:PyhudiCleanOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator": (

@@ -67,6 +67,8 @@ COMMANDS: dict[str, Command] = {
     "write": write,
     "validate": validate_table,
     "clean": writes.clean,
+    "archive": writes.archive,
+    "archived": tables.archived,
     "plan_clean": writes.plan_clean,
     "savepoint": writes.savepoint,
     "delete_savepoint": writes.delete_savepoint,

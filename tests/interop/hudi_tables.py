@@ -138,6 +138,28 @@ def timeline(hudi: Hudi, table: str) -> list[Json]:
     return sorted(found, key=lambda entry: (entry["requested"], entry["action"]))
 
 
+def archived(hudi: Hudi, table: str, start: str | None = None) -> list[Json]:
+    """Instants of the archived timeline, and what Hudi finds of each in its archive.
+
+    From ``start`` on, as who looks for some, completed ones alone are read.
+    """
+    client = hudi.meta_client(table)
+    line = client.getArchivedTimeline(start) if start else client.getArchivedTimeline()
+    line.loadCompletedInstantDetailsInMemory()
+    found = []
+    for instant in line.getInstants():
+        details = present(line.getInstantDetails(instant))
+        found.append(
+            {
+                "action": instant.getAction(),
+                "state": instant.getState().toString(),
+                "requested": hudi.requested_time(instant),
+                "details": None if details is None else bytes(details).decode(errors="replace"),
+            }
+        )
+    return sorted(found, key=lambda each: (each["requested"], each["action"], each["state"]))
+
+
 def partitions(hudi: Hudi, table: str) -> list[str]:
     """Partition paths as Hudi finds them in the folders, without the metadata table."""
     client = hudi.meta_client(table)

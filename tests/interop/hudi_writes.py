@@ -1,4 +1,4 @@
-"""Real Hudi working on a table: writes, cleaning, rollback, savepoints."""
+"""Real Hudi working on a table: writes, cleaning, archiving, rollback, savepoints."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -157,6 +157,12 @@ def rollback(hudi: Hudi, table: str, instant: str) -> bool:
     """Roll one instant back."""
     with write_client(hudi, table, {}) as client:
         return bool(client.rollback(instant))
+
+
+def archive(hudi: Hudi, table: str, options: dict[str, str]) -> None:
+    """Archive what the options say of the timeline."""
+    with write_client(hudi, table, options) as client:
+        client.archive()
 
 
 def savepoint(hudi: Hudi, table: str, instant: str) -> None:

@@ -37,7 +37,9 @@ def task_context(task: Any, *, try_number: int = 1, cleared: int = 0) -> dict[st
     return {
         "ti": ti,
         "task": task,
-        "dag_run": SimpleNamespace(run_type="scheduled", run_after=end),
+        "dag_run": SimpleNamespace(
+            run_type="scheduled", run_after=end, start_date=end, clear_number=0
+        ),
         "logical_date": start,
         "data_interval_start": start,
         "data_interval_end": end,

@@ -10,11 +10,13 @@ from pyhudi.storage.storage import Storage
 from tests.support.crashes import World, course_of
 from tests.support.faulty import bury
 from tests.support.in_process import (
+    ARCHIVING,
     KINDS,
     NOW_MS,
     SAVING,
     Options,
     Rows,
+    archive,
     cleaning,
     clock_at,
     compaction,
@@ -31,6 +33,7 @@ Act: TypeAlias = Callable[[Storage, Storage], object]
 COPIED, LOGGED = "COPY_ON_WRITE", "MERGE_ON_READ"
 INDEXES = ("SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM", "BUCKET")
 OLD: Rows = {("x", "a"): (1, "old"), ("x", "b"): (1, "old"), ("y", "c"): (1, "old")}
+LATER: Rows = {("y", "c"): (3, "later")}
 LOG: Rows = {("x", "b"): (2, "log")}
 # An update, an insert beside it, a new partition, and a key that another partition has.
 MIXED: Rows = {
@@ -93,7 +96,12 @@ def cases() -> list[Case]:
     found = [
         case
         for table_type in (COPIED, LOGGED)
-        for case in (*_writes(table_type), *_first_writes(table_type), _recovery(table_type))
+        for case in (
+            *_writes(table_type),
+            *_first_writes(table_type),
+            _recovery(table_type),
+            *archiving(table_type),
+        )
     ]
     return [*found, *_compactions(), *_cleans()]
 
@@ -227,6 +235,35 @@ def dead_before_commit(case: Case) -> World:
 def _completed(world: World) -> list[str]:
     ends = (".commit", ".deltacommit", ".replacecommit")
     return [path for path in world.table.files if path.endswith(ends)]
+
+
+def archiving(table_type: str) -> Iterator[Case]:
+    """An upsert that archives, and archiving alone."""
+    old = {**_old(table_type), **LATER}
+    upsert = _write(
+        table_type, "upsert", "SIMPLE", MIXED, {**old, **MIXED}, note="write and archive"
+    )
+    few = {**upsert.options, **ARCHIVING}
+
+    def act(table: Storage, _: Storage) -> None:
+        write(table, MIXED, clock_at(NOW_MS + 10_000), "upsert", few)
+
+    prepare = partial(_long, table_type)
+    yield replace(upsert, prepare=prepare, act=act, before=old)
+
+    def alone(table: Storage, _: Storage) -> None:
+        assert archive(table, clock_at(NOW_MS + 10_000)).status in ("archived", "nothing_to_do")
+
+    yield replace(upsert, operation="archive", prepare=prepare, act=alone, before=old, after=old)
+
+
+def _long(table_type: str) -> World:
+    """A table with some commits more than shall stay on its timeline."""
+    world = _written(table_type, "SIMPLE")
+    for number in range(4):
+        clock = clock_at(NOW_MS + 1_000 + 1_000 * number)
+        write(world.table, LATER, clock, "upsert", options_of(table_type))
+    return world
 
 
 def _compactions() -> Iterator[Case]:

@@ -7,15 +7,18 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi.actions.archived import ArchivedFile
 from pyhudi.config.read import ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import WriteConfig
+from pyhudi.jobs.archive import ArchiveRequest
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.jobs.savepoint import SavepointRequest
+from pyhudi.pipeline.archive import archive_table
 from pyhudi.pipeline.clean import CleanService, clean_service
 from pyhudi.pipeline.compaction import CompactionService, compaction_service
 from pyhudi.pipeline.environment import Environment
@@ -28,6 +31,7 @@ from pyhudi.read.rows import read_file, read_slice
 from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.services.compaction_kinds import compaction_kind
 from pyhudi.storage.storage import Storage
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.create import create_table
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import Clock
@@ -53,6 +57,14 @@ NO_WAIT = {WAIT: "0"}
 KINDS = (COMPACTION_KIND, LOG_COMPACTION_KIND)
 FAILED = "/memory/failed"
 """The path of the failed records of writes whose options save them."""
+
+ARCHIVING = {
+    "hoodie.keep.min.commits": "2",
+    "hoodie.keep.max.commits": "3",
+    "hoodie.clean.commits.retained": "1",
+    "hoodie.compact.inline.max.delta.commits": "1",
+}
+"""Options that keep few commits on the timeline."""
 
 SAVING = {"pyhudi__write__error__policy": "report", "pyhudi__write__error__path": FAILED}
 CONFIG = TableConfig(
@@ -270,7 +282,12 @@ def leftovers(storage: MemoryStorage, failed: MemoryStorage | None = None) -> li
     Data files, markers, heartbeats, pending instants, and saved records of writes that failed.
     """
     timeline = active_of(storage).load()
-    committed: set[str] = set()
+    committed = {
+        stat.path or ""
+        for record in archived_in(storage)
+        if record.commit
+        for stat in record.commit.commit.write_stats
+    }
     for instant in timeline.write_instants().completed():
         found = active_of(storage).read_commit(instant)
         committed |= {stat.path or "" for stat in found.write_stats}
@@ -282,6 +299,21 @@ def leftovers(storage: MemoryStorage, failed: MemoryStorage | None = None) -> li
         *(f"pending {each.action.value} {each.time}" for each in timeline.pending()),
         *(f"saved {name}" for name in saved if not timeline.is_committed(name.partition("_")[0])),
     ]
+
+
+def archived_in(storage: Storage) -> list[ArchivedFile]:
+    """The records of a table's archive."""
+    if not storage.exists(".hoodie/hoodie.properties"):
+        return []
+    archive = ArchivedTimeline.of(storage, load_table(storage).config)
+    return [record for file in archive.files() for record in archive.read(file)]
+
+
+def archive(storage: Storage, clock: Clock, **options: str) -> JobResult:
+    """Archive all but two commits; dots of names as two underscores."""
+    given = {name.replace("__", "."): value for name, value in options.items()}
+    request = ArchiveRequest(base_path=storage.uri, hoodie_conf={**ARCHIVING, **given})
+    return archive_table(Surroundings(clock).environment(storage), request)
 
 
 def data_files(storage: MemoryStorage) -> set[str]:

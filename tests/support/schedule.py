@@ -1,15 +1,25 @@
 """Threads that take turns at their storage calls, in an order that a test decides."""
 
+import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
 from tests.support.faulty import Faults, FaultyStorage
 from tests.support.in_process import outcome
 from tests.support.memory import MemoryStorage
+from tests.support.points import STEP
 
 T = TypeVar("T")
+
+
+def random_orders(count: int, calls: int, bodies: int = 2) -> Iterator[list[int]]:
+    """Orders of the calls of some, by turns of one call up to ten."""
+    chooser = random.Random(11)
+    for number in range(0, count, STEP):
+        burst = 1 + number % 10
+        yield [who for _ in range(calls // burst) for who in [chooser.randrange(bodies)] * burst]
 
 
 class Turns:

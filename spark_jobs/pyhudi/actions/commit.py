@@ -275,8 +275,14 @@ class ReplaceCommitMetadata:
         Raises:
             CorruptTableError: the bytes are no commit metadata.
         """
+        return cls.from_json(_parse(data), is_kept)
+
+    @classmethod
+    def from_json(
+        cls, found: Mapping[str, Any], is_kept: Callable[[str], bool] | None = None
+    ) -> ReplaceCommitMetadata:
+        """The metadata in a JSON object; entries that are missing or null have their defaults."""
         with _kinds_expected():
-            found = _parse(data)
             replaced = found.get("partitionToReplaceFileIds") or {}
             return cls(
                 commit=CommitMetadata._from_json(found, is_kept),

@@ -50,6 +50,21 @@ class AskedInstant:
         there = moment.astimezone(timezone.utc) if is_utc else moment.astimezone()
         return _digits(there, self.digits[14:])
 
+    def moment_ms(self, timeline_zone: TimelineZone) -> int:
+        """The moment, the digits of one without a zone of its own being those of a timeline.
+
+        Digits of no time, such as those of a bootstrap, are before all moments there are.
+
+        Units: milliseconds since 1970 in UTC.
+        """
+        own = timezone.utc if timeline_zone is TimelineZone.UTC else None
+        try:
+            moment = datetime.strptime(self.digits[:14], _SECONDS).replace(tzinfo=self.zone or own)
+            seconds = int(moment.timestamp())
+        except (ValueError, OverflowError, OSError):
+            return 0
+        return seconds * 1000 + int(self.digits[14:] or 0)
+
 
 def parse_instant(given: str | date) -> AskedInstant:
     """The instant that a text, a date or a time names.

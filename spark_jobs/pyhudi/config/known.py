@@ -18,6 +18,7 @@ from pyhudi.config import formats, read
 from pyhudi.config.hudi_options import HudiOption, find_option, hudi_options
 from pyhudi.config.option import canonical_key, declared
 from pyhudi.config.options import (
+    archive,
     clean,
     compaction,
     evolution,
@@ -46,6 +47,7 @@ MODULES: Mapping[ModuleType, str] = {
     failures: "Rows that cannot be written",
     services: "Services after a write",
     clean: "Cleaning",
+    archive: "Archiving",
     compaction: "Compaction",
     read: "Reading",
     logs: "Log files",

@@ -119,6 +119,7 @@ _METADATA = _names("hoodie.table.metadata.partitions")
 _METADATA_INFLIGHT = _names("hoodie.table.metadata.partitions.inflight")
 _CREATE_SCHEMA = _text("hoodie.table.create.schema")
 _BOOTSTRAP = _text("hoodie.bootstrap.base.path")
+_ARCHIVE = _Property(key="hoodie.archivelog.folder", parse=str, default="archived")
 _CHECKSUM = "hoodie.table.checksum"
 
 
@@ -199,7 +200,7 @@ class TableConfig:
             _TYPE.key: self.table_type.value,
             _VERSION: str(self.version.value),
             "hoodie.timeline.layout.version": str(self.version.timeline_layout.value),
-            "hoodie.archivelog.folder": "archived",
+            _ARCHIVE.key: _ARCHIVE.default,
             _FILE_FORMAT.key: self.base_file_format,
             _RECORD_KEY.key: ",".join(self.record_key_fields),
             _PARTITION.key: ",".join(self.partition_fields),
@@ -253,6 +254,11 @@ class TableConfig:
         """
         noted = self.raw.get(_CHECKSUM)
         return noted is None or noted.strip() == str(table_checksum(self.database, self.name))
+
+    @property
+    def archive_folder(self) -> str:
+        """The name of the folder of archived instants, in layout 1."""
+        return _ARCHIVE.read(self.raw)
 
     @property
     def create_schema(self) -> str | None:

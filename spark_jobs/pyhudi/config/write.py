@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pyhudi.config.formats import OrcConfig
+from pyhudi.config.instant_text import AskedInstant, parse_instant
 from pyhudi.config.option import part, read_settings, setting
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.config.options.evolution import EvolutionConfig
@@ -31,12 +32,14 @@ from pyhudi.config.options.services import ServicesConfig
 from pyhudi.config.options.table import (
     COMMIT_METADATA_PREFIX,
     IDEMPOTENCY_KEY,
+    IDEMPOTENCY_SINCE,
     PARTITION_PATH_FIELD,
     RECORD_KEY_FIELD,
     TABLE_NAME,
     TableSettings,
 )
 from pyhudi.config.read import SKIP_DAMAGED
+from pyhudi.errors import OptionError
 
 __all__ = [
     "IDEMPOTENCY_KEY",
@@ -74,6 +77,7 @@ class WriteConfig:
     failures: FailureConfig = part(FailureConfig)
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = setting(IDEMPOTENCY_KEY)
+    idempotency_since: AskedInstant | None = None
     sizing: FileSizing = part(FileSizing)
     parquet: ParquetConfig = part(ParquetConfig)
     orc: OrcConfig = part(OrcConfig)
@@ -95,7 +99,12 @@ class WriteConfig:
             OptionError: a value that is not allowed.
             UnsupportedError: a value that Hudi allows and that cannot be done here.
         """
-        found = read_settings(cls, options, commit_metadata=_commit_metadata(options))
+        found = read_settings(
+            cls,
+            options,
+            commit_metadata=_commit_metadata(options),
+            idempotency_since=_since(IDEMPOTENCY_SINCE.read(options)),
+        )
         return replace(found, operation=_operation(found.operation, found.batch))
 
     @property
@@ -175,6 +184,13 @@ def _operation(asked: Operation, batch: BatchConfig) -> Operation:
     """
     is_insert = asked is Operation.UPSERT and batch.stored_keys is not StoredKeys.KEEP
     return Operation.INSERT if is_insert else asked
+
+
+def _since(text: str | None) -> AskedInstant | None:
+    try:
+        return parse_instant(text) if text else None
+    except OptionError as error:
+        raise OptionError(f"option {IDEMPOTENCY_SINCE.key}: {error}") from error
 
 
 def _commit_metadata(options: Mapping[str, str]) -> dict[str, str]:

@@ -55,6 +55,14 @@ class Request:
         str | None,
         Flag(help="a commit that carries this key is not made twice", option=table.IDEMPOTENCY_KEY),
     ] = None
+    idempotency_since: Annotated[
+        str | None,
+        Flag(
+            help="a time before the first try of what the key stands for: commits that were "
+            "archived since then are looked through for it too",
+            option=table.IDEMPOTENCY_SINCE,
+        ),
+    ] = None
     result_path: Annotated[str | None, Flag(help="local file for the result, JSON")] = None
     verbose: Annotated[bool, Flag(help="Spark's own log and stack traces as well")] = False
 

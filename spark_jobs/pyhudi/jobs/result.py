@@ -17,6 +17,7 @@ Status = Literal[
     "scheduled",
     "unscheduled",
     "planned",
+    "archived",
 ]
 
 
@@ -36,9 +37,10 @@ class JobResult:
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
     all of them are. ``by_partition`` has the ``files`` and ``bytes`` of each partition path that
-    would be deleted, in the answer of a job that was only to look. ``savepoints`` are those of the
-    table, where they are asked for: ``instant``, ``user``, ``comment``, ``created_ms`` and the
-    number of ``files`` of each.
+    would be deleted, ``by_instant`` the ``action``, ``files`` and ``bytes`` of each instant that
+    would be archived, in the answer of a job that was only to look: its status is ``planned``.
+    ``savepoints`` are those of the table, where they are asked for: ``instant``, ``user``,
+    ``comment``, ``created_ms`` and the number of ``files`` of each.
     """
 
     status: Status
@@ -57,13 +59,15 @@ class JobResult:
     failures: Mapping[str, Any] = field(default_factory=dict)
     schema_changes: tuple[str, ...] = ()
     by_partition: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    by_instant: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reason: str | None = None
     savepoints: tuple[Mapping[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
         plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        for name in ("records", "files", "seconds", "stages", "failures", "by_partition"):
+        names = ("records", "files", "seconds", "stages", "failures", "by_partition", "by_instant")
+        for name in names:
             plain[name] = dict(plain[name])
         for name in ("partitions", "schema_changes"):
             plain[name] = list(plain[name])

@@ -1,4 +1,4 @@
-"""What runs after a write was committed: cleaning, then compactions."""
+"""What runs after a write was committed: cleaning, archiving, compactions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from pyhudi.errors import HudiError
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.archive import archive_after
 from pyhudi.pipeline.clean import clean_after
 from pyhudi.pipeline.compaction import compact_after
 from pyhudi.pipeline.write_run import WriteRun
 
 _SERVICES: tuple[tuple[str, Callable[[WriteRun, JobResult], None]], ...] = (
     ("cleaned", clean_after),
+    ("archived", archive_after),
     ("compacted", compact_after),
 )
 """In Hudi's order, with what the table is not where one fails."""

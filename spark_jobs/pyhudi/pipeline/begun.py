@@ -66,7 +66,7 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
         earlier = run.committed_meanwhile(begun.table)
         if earlier is not None:
             begun.instant.withdraw()
-            return run.already(earlier, begun.table)
+            return run.already(earlier)
         with _dropping_saved(begun):
             try:
                 begun = _on_table_of_now(begun)

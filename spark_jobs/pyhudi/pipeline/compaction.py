@@ -47,7 +47,7 @@ from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compact
 from pyhudi.services.compaction_plan import is_due
 from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
-from pyhudi.table.committed import METRICS, STAMP, find_committed
+from pyhudi.table.committed import METRICS, STAMP, EarlierCommit, find_committed, look_back
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.pending import find_planned
 from pyhudi.table.result import job_result
@@ -177,7 +177,7 @@ class CompactionService:
     def schedule_and_execute(self) -> JobResult:
         """Plan a compaction where one is due and run it, unless an earlier try of it has."""
         key, table = self.extra.get(STAMP), self.table.refresh()
-        earlier = find_committed(table.active, table.timeline, key) if key else None
+        earlier = self._earlier(table, key) if key else None
         if earlier is not None:
             return self._result("already_committed", earlier.instant, earlier.stats)
         planned = self.schedule()
@@ -202,6 +202,10 @@ class CompactionService:
         found = find_planned_instant(table.timeline, self.kind.action, instant)
         if found is not None and found.is_completed:
             return self._result("already_committed", instant, self._stats_at(table, found))
+        key = self.extra.get(STAMP)
+        earlier = self._earlier(table, key) if found is None and key else None
+        if earlier is not None and earlier.instant == instant:
+            return self._result("already_committed", instant, earlier.stats)
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
         with ExitStack() as held:
@@ -228,6 +232,12 @@ class CompactionService:
     def oldest_pending(self) -> str | None:
         """The instant of the oldest compaction that is planned and not done."""
         return self.kind.oldest_pending(self.table.active.load())
+
+    def _earlier(self, table: Table, key: str) -> EarlierCommit | None:
+        """The commit that an earlier try of this request made."""
+        now_ms = self.environment.clock.now_ms()
+        since = look_back(self.config.idempotency_since, now_ms, table.config.timezone)
+        return find_committed(table, key, since=since)
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
         metadata = table.active.read_commit(completed)

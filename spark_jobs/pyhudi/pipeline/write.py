@@ -62,7 +62,7 @@ def write_rows(
         else:
             serve_after(run, result)
             return replace(result, seconds=run.watch.seconds(), stages=run.watch.stages())
-    return run.already(run.earlier, run.target.table)
+    return run.already(run.earlier)
 
 
 def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:

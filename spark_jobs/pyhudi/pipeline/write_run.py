@@ -23,6 +23,7 @@ from pyhudi.config.known import check_known
 from pyhudi.config.options.clean import FailedWritesPolicy
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.write import WriteConfig
+from pyhudi.errors import MissingFileError
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.batch.failed import Failures
 from pyhudi.pipeline.environment import Environment
@@ -38,11 +39,11 @@ from pyhudi.table.committed import (
     STAMP,
     EarlierCommit,
     find_committed,
+    look_back,
 )
 from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
-from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, at_work, live_writers
 from pyhudi.transaction.turn import Turn
 from pyhudi.write.context import WriteContext
@@ -173,9 +174,12 @@ class WriteRun:
         if not key:
             return None
         before = self.target.table
-        known = set() if before is None else set(before.timeline.completed())
-        fresh = Timeline.of(found for found in table.timeline.completed() if found not in known)
-        return find_committed(table.active, fresh, key)
+        seen = frozenset() if before is None else frozenset(before.timeline.completed())
+        return find_committed(table, key, since=self._key_since(table), seen=seen)
+
+    def _key_since(self, table: Table) -> int:
+        now_ms = self.environment.clock.now_ms()
+        return look_back(self.config.idempotency_since, now_ms, table.config.timezone)
 
     def has_other_schema(self, table: Table) -> bool:
         """Whether another writer has changed the schema since the target was resolved by it.
@@ -251,7 +255,7 @@ class WriteRun:
         """Whether no commit is to be made: nothing was written and nothing is hidden."""
         return written.is_empty and not self.config.batch.allow_empty_commit
 
-    def already(self, earlier: EarlierCommit, table: Table | None) -> JobResult:
+    def already(self, earlier: EarlierCommit) -> JobResult:
         """The result of a write that an earlier attempt of it has made."""
         written = Written(
             stats=earlier.stats,
@@ -259,8 +263,7 @@ class WriteRun:
             failures=self.failures,
             ignored=earlier.ignored,
         )
-        time = None if table is None else table.completion_time(earlier.instant)
-        found = self.result("already_committed", earlier.instant, time, written)
+        found = self.result("already_committed", earlier.instant, earlier.completion_time, written)
         return replace(found, schema_changes=earlier.schema_changes)
 
     def nothing(self, reason: str, ignored: int = 0) -> JobResult:
@@ -331,7 +334,10 @@ def prepare(
         extra[STAMP] = config.idempotency_key
         table = target.table
         if table is not None:
-            earlier = find_committed(table.active, table.timeline, config.idempotency_key)
+            since = look_back(
+                config.idempotency_since, environment.clock.now_ms(), table.config.timezone
+            )
+            earlier = find_committed(table, config.idempotency_key, since=since)
     watch = Stopwatch(target.config.name, environment.runner)
     return WriteRun(
         environment=environment,
@@ -348,7 +354,10 @@ def prepare(
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:
     completed = reversed(table.timeline.write_instants().completed().instants)
     for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
-        found = table.active.read_commit(instant).write_stats
+        try:
+            found = table.active.read_commit(instant).write_stats
+        except MissingFileError:  # archived, or undone, since the timeline was listed
+            continue
         # Records in log files are encoded otherwise.
         stats = [stat for stat in found if stat.log_files is None]
         yield CommitTotals(

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from pyhudi.config.read import ReadConfig
 from pyhudi.errors import ConflictError, MissingFileError, RequestError
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.timeline.instant import Action, Instant
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
-
-_ARCHIVE = ".hoodie/archived"
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +32,12 @@ def refuse_unreadable(table: Table, as_of: str) -> None:
             "raise hoodie.clean.commits.retained",
             where=table.storage.uri,
         )
-    first = table.timeline.write_instants().completed().first
-    if first is not None and as_of < first.time and _is_archived(table):
+    saved = {each.time for each in table.timeline if each.action is Action.SAVEPOINT}
+    done = table.timeline.write_instants().completed()
+    # A saved commit may stay alone where others around it were archived.
+    first = next((each for each in done if each.time not in saved), None)
+    is_before = first is not None and as_of < first.time and as_of not in saved
+    if first is not None and is_before and _is_archived(table):
         raise RequestError(
             f"the table cannot be read as of {as_of}: its commits before {first.time} are archived "
             "and their files may be gone. Ask for this instant or a later one",
@@ -124,7 +127,7 @@ def _retained_by(table: Table, clean: Instant) -> str | None:
 
 
 def _is_archived(table: Table) -> bool:
-    return any(not status.is_dir for status in table.storage.list(_ARCHIVE))
+    return bool(ArchivedTimeline.of(table.storage, table.config).files())
 
 
 def _first_pending_write(table: Table) -> Instant | None:

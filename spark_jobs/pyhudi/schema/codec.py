@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -50,3 +52,39 @@ def read_container(data: bytes, most: int | None = None) -> list[dict[str, Any]]
         raise CorruptTableError(
             f"an Avro container of {len(data)} bytes cannot be read: {error}"
         ) from error
+
+
+def write_record(schema: str, record: Mapping[str, Any]) -> bytes:
+    """One record without a container around it.
+
+    Raises:
+        CorruptTableError: the record does not fit the schema.
+    """
+    sink = io.BytesIO()
+    try:
+        fastavro.schemaless_writer(sink, _parsed_schema(schema), dict(record))
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise CorruptTableError(f"what was read does not fit its Avro schema: {error}") from error
+    return sink.getvalue()
+
+
+def read_record(data: bytes, schema: str) -> dict[str, Any]:
+    """The record in bytes without a container around them.
+
+    Raises:
+        CorruptTableError: the bytes are no such record, or the text is no schema.
+    """
+    try:
+        found = fastavro.schemaless_reader(io.BytesIO(data), _parsed_schema(schema), None)
+    except (*_BAD_BYTES, SchemaParseException) as error:
+        raise CorruptTableError(
+            f"an Avro record of {len(data)} bytes cannot be read: {error}"
+        ) from error
+    if not isinstance(found, dict):
+        raise CorruptTableError(f"{len(data)} bytes of Avro hold no record")
+    return found
+
+
+@lru_cache(maxsize=8)
+def _parsed_schema(text: str) -> Schema:
+    return fastavro.parse_schema(json.loads(text))

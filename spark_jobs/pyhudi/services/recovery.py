@@ -87,7 +87,7 @@ def recover(writer: Writer) -> tuple[str, ...]:
         if writer.undoes_dead:
             roll_back(table, writer.clock, instant.time)
             undone.append(instant.time)
-    waiting = _sweep(writer)
+    waiting = sweep(writer)
     if writer.is_behind(waiting):
         raise WriterAtWorkError(
             f"{len(waiting)} other writers wait for their turn; retry when they have ended",
@@ -126,7 +126,7 @@ def _is_torn_request(active: ActiveTimeline, pending: Instant) -> bool:
     return False
 
 
-def _sweep(writer: Writer) -> tuple[Ticket, ...]:
+def sweep(writer: Writer) -> tuple[Ticket, ...]:
     """Delete what ended writes left behind: markers, heartbeats, files of tasks that went on.
 
     Gives the tickets of those who wait, which lie beside the heartbeats.

@@ -1,9 +1,9 @@
 """The engine on a Spark cluster, and the only package that imports pyspark.
 
-``write``, ``read``, ``compact``, ``clean``, ``rollback``, ``savepoint`` and ``restore`` are its
-public functions. Rules of the format live below, in packages that know no Spark; what is here
-spreads their work over tasks. The functions are resolved when they are first used, so that a Python
-worker loads only the modules its task needs.
+``write``, ``read``, ``compact``, ``clean``, ``archive``, ``rollback``, ``savepoint`` and
+``restore`` are its public functions. Rules of the format live below, in packages that know no
+Spark; what is here spreads their work over tasks. The functions are resolved when they are first
+used, so that a Python worker loads only the modules its task needs.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyhudi.spark.clean import clean
+    from pyhudi.spark.archiving import archive
+    from pyhudi.spark.cleaning import clean
     from pyhudi.spark.compaction import compact
     from pyhudi.spark.reading import read
     from pyhudi.spark.undo import restore, rollback, savepoint
     from pyhudi.spark.writing import write
 
-__all__ = ["clean", "compact", "read", "restore", "rollback", "savepoint", "write"]
+__all__ = ["archive", "clean", "compact", "read", "restore", "rollback", "savepoint", "write"]
 
 _HOMES = {
-    "clean": "pyhudi.spark.clean",
+    "archive": "pyhudi.spark.archiving",
+    "clean": "pyhudi.spark.cleaning",
     "compact": "pyhudi.spark.compaction",
     "read": "pyhudi.spark.reading",
     "restore": "pyhudi.spark.undo",

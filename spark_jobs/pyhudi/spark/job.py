@@ -26,7 +26,7 @@ from pyhudi.jobs.result import JobResult
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.surroundings import check_surroundings
-from pyhudi.table.result_line import deletion_table, result_line
+from pyhudi.table.result_line import deletion_table, instant_table, result_line
 
 logger = logging.getLogger(__name__)
 
@@ -127,6 +127,8 @@ def _tell(result: JobResult) -> None:
         )
     if result.by_partition:
         logger.info("what would be deleted:\n%s", deletion_table(result))
+    if result.by_instant:
+        logger.info("what would be archived:\n%s", instant_table(result))
     logger.info("%s", result_line(result))
 
 

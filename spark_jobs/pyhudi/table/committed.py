@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from pyhudi.actions.commit import WriteStat
+from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
+from pyhudi.config.instant_text import AskedInstant
+from pyhudi.config.table import TimelineZone
 from pyhudi.config.write import IDEMPOTENCY_KEY
-from pyhudi.timeline.active import ActiveTimeline
-from pyhudi.timeline.timeline import Timeline
+from pyhudi.errors import MissingFileError
+from pyhudi.filegroup.names import parse_log_file_name
+from pyhudi.table.archived import ArchivedTimeline
+from pyhudi.table.table import Table
+from pyhudi.timeline.clock import instant_time
+from pyhudi.timeline.instant import Instant
 
 STAMP = IDEMPOTENCY_KEY.key
 METRICS = "pyhudi.metrics"
 """The key of a commit's extra metadata that holds what its stages took, as JSON."""
 SCHEMA_CHANGES = "pyhudi.schema.changes"
 """The key under which a commit that changes the table's schema says how, a JSON list of texts."""
+
+_HOUR_MS: Final = 3_600_000
+_DAY_MS: Final = 24 * _HOUR_MS
+_SLACK_MS: Final = _HOUR_MS // 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,30 +38,91 @@ class EarlierCommit:
     """
 
     instant: str
+    completion_time: str | None = None
     stats: tuple[WriteStat, ...]
     replaced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ignored: int | None = None
     schema_changes: tuple[str, ...] = ()
 
 
-def find_committed(active: ActiveTimeline, timeline: Timeline, key: str) -> EarlierCommit | None:
+def look_back(since: AskedInstant | None, now_ms: int, zone: TimelineZone) -> int:
+    """From when on archived commits are looked through for a key.
+
+    ``since`` is a time before the first try of a request; without one it is a day before now. It
+    is some minutes earlier, as the clocks of machines differ.
+
+    Units: milliseconds since 1970 in UTC, ``now_ms`` too.
+    """
+    begun_ms = now_ms - _DAY_MS if since is None else since.moment_ms(zone)
+    return begun_ms - _SLACK_MS
+
+
+def find_committed(
+    table: Table, key: str, *, since: int | None = None, seen: Collection[Instant] = ()
+) -> EarlierCommit | None:
     """The completed commit whose extra metadata carries the key; the newest first.
 
-    Guarantees: reads one small file for each completed write on the active timeline, until found.
-    Not: does not look into the archived timeline.
+    Archived ones are looked through from ``since`` on, see ``look_back``, and not at all without
+    it. Those on the timeline that were ``seen`` are left out.
+
+    Guarantees: reads one small file for each completed write on the active timeline, until found,
+        and of the archive no file that was made before ``since``: none at all where the timeline
+        goes back that far.
     """
-    for instant in reversed(timeline.write_instants().completed().instants):
-        metadata = active.read_commit_mentioning(instant, key)
+    is_whole = since is not None and _goes_back_to(table, since)
+    for instant in reversed(table.timeline.write_instants().completed().instants):
+        if instant in seen:
+            continue
+        try:
+            metadata = table.active.read_commit_mentioning(instant, key)
+        except MissingFileError:
+            # It was archived, or undone, since the timeline was listed.
+            is_whole = False
+            continue
         if metadata is not None and metadata.commit.extra_metadata.get(STAMP) == key:
-            extra = metadata.commit.extra_metadata
-            return EarlierCommit(
-                instant=instant.time,
-                stats=tuple(metadata.commit.write_stats),
-                replaced=metadata.partition_to_replaced_file_ids,
-                ignored=_ignored(_json(extra.get(METRICS))),
-                schema_changes=tuple(_json(extra.get(SCHEMA_CHANGES)) or ()),
-            )
+            return _earlier(instant.time, table.active.completion_time(instant), metadata)
+    if since is None or is_whole:
+        return None
+    return _find_archived(ArchivedTimeline.of(table.storage, table.config), key, since)
+
+
+def _goes_back_to(table: Table, since: int) -> bool:
+    zone = table.config.timezone
+    # In autumn local times come twice.
+    earliest = since if zone is TimelineZone.UTC else since - _HOUR_MS
+    return table.timeline.goes_back_to(instant_time(earliest, zone))
+
+
+def _find_archived(archived: ArchivedTimeline, key: str, since: int) -> EarlierCommit | None:
+    for file in archived.files():
+        if file.status.modified_ms < since or not archived.mentions(file, key):
+            continue
+        for record in archived.read(file):
+            metadata = record.commit
+            if metadata is not None and metadata.commit.extra_metadata.get(STAMP) == key:
+                found = _earlier(record.time, record.transition_time, metadata)
+                return replace(found, stats=tuple(_with_logs(stat) for stat in found.stats))
     return None
+
+
+def _with_logs(stat: WriteStat) -> WriteStat:
+    """The statistics of the archive, which drops the names of log files, with that of their own."""
+    name = (stat.path or "").rpartition("/")[2]
+    return stat if parse_log_file_name(name) is None else replace(stat, log_files=(name,))
+
+
+def _earlier(
+    instant: str, completion_time: str | None, metadata: ReplaceCommitMetadata
+) -> EarlierCommit:
+    extra = metadata.commit.extra_metadata
+    return EarlierCommit(
+        instant=instant,
+        completion_time=completion_time,
+        stats=tuple(metadata.commit.write_stats),
+        replaced=metadata.partition_to_replaced_file_ids,
+        ignored=_ignored(_json(extra.get(METRICS))),
+        schema_changes=tuple(_json(extra.get(SCHEMA_CHANGES)) or ()),
+    )
 
 
 def _json(text: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""Switch a table's metadata table off before it would go stale."""
+"""A table's metadata table: it is switched off before it would go stale."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import logging
 from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import replace_properties
+from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.instant import Action
 
 _FOLDER = ".hoodie/metadata"
 
@@ -36,3 +38,20 @@ def disable(storage: Storage, config: TableConfig) -> TableConfig:
     replace_properties(storage, changed.raw)
     storage.delete_dir(_FOLDER)
     return changed
+
+
+def last_compaction(storage: Storage, config: TableConfig) -> str | None:
+    """The last completed compaction of the metadata table; empty for none yet.
+
+    None in a table without a metadata table. Log files of later writes in it count as long as the
+    table's own timeline has these writes.
+
+    Source: HoodieBackedTableMetadata.getLatestCompactionTime, Hudi 0.15 and 1.1.
+    """
+    if not config.metadata_partitions:
+        return None
+    own = ActiveTimeline(
+        storage=storage, version=config.version, zone=config.timezone, below=f"{_FOLDER}/"
+    )
+    done = [each.time for each in own.load().completed() if each.action is Action.COMMIT]
+    return done[-1] if done else ""

@@ -20,9 +20,15 @@ _COUNTS = (
 def result_line(result: JobResult) -> str:
     """What a job did, to how many records, and how long each stage took; or why it did nothing."""
     head, seconds = f"{result.table}: {result.operation}", _seconds(result)
+    if result.by_instant:
+        number = _count(len(result.by_instant), "instant")
+        return f"{head} would take {number} from the timeline; nothing was done"
     if result.status == "planned":
         planned = sum(each["bytes"] for each in result.by_partition.values())
         return f"{head} would delete {_files(result.files['planned'], planned)}; nothing was done"
+    if result.status == "archived":
+        taken = _count(result.files["instants"], "instant")
+        return f"{head} took {taken} from the timeline, {seconds}"
     if result.instant is None:
         return f"{head} wrote nothing: {', '.join(filter(None, (result.reason, seconds)))}"
     match result.status:
@@ -49,6 +55,17 @@ def deletion_table(result: JobResult) -> str:
     texts += [(name, f"{files:,}", f"{size / _MIB:,.1f}") for name, files, size in rows]
     first, second, third = (max(map(len, column)) for column in zip(*texts, strict=True))
     return "\n".join(f"{a:<{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in texts)
+
+
+def instant_table(result: JobResult) -> str:
+    """The instants that a job would archive, with their files and bytes, in columns."""
+    rows = [("instant", "action", "files", "bytes")]
+    rows += [
+        (time, each["action"], f"{each['files']:,}", f"{each['bytes']:,}")
+        for time, each in result.by_instant.items()
+    ]
+    a, b, c, d = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return "\n".join(f"{i:<{a}}  {j:<{b}}  {k:>{c}}  {n:>{d}}" for i, j, k, n in rows)
 
 
 def _what(result: JobResult) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -20,13 +20,29 @@ from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError, located
-from pyhudi.storage.storage import Storage
+from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
+# How often the timeline is listed, when instants are archived the while.
+_LOADS = 20
+
 _Read = TypeVar("_Read", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFile:
+    """The file of an instant in its state, and when it was written, as an instant time.
+
+    ``has_sidecar`` says whether Hadoop's local file system has left a checksum beside it.
+    """
+
+    instant: Instant
+    written: str
+    size_bytes: int
+    has_sidecar: bool
 
 
 class Metadata(Protocol):
@@ -47,6 +63,8 @@ class ActiveTimeline:
 
     Which folder, names, encoding and completion times a table version has is known here and in
     ``layout.py``. Those who ask name an instant in any state; the method says which is meant.
+    ``archive_folder`` lies beside the instants of layout 1, and has those that left them.
+    ``below`` is the folder of a table that lies within another, with a slash at its end.
 
     Guarantees: an instant's file appears whole or not at all; of several writers one succeeds, the
         others get AlreadyExistsError. Files of earlier states stay beside it.
@@ -58,20 +76,62 @@ class ActiveTimeline:
     storage: Storage
     version: TableVersion
     zone: TimelineZone
+    archive_folder: str = "archived"
+    below: str = ""
 
     @classmethod
     def of(cls, storage: Storage, config: TableConfig) -> ActiveTimeline:
         """The timeline of the table in a storage."""
-        return cls(storage=storage, version=config.version, zone=config.timezone)
+        return cls(
+            storage=storage,
+            version=config.version,
+            zone=config.timezone,
+            archive_folder=config.archive_folder,
+        )
 
     def load(self) -> Timeline:
-        """The instants as they are now; opens no file."""
+        """The instants as they are now; opens no file.
+
+        Guarantees: no instant is missing that is later than the first, however many are archived
+            meanwhile. They are deleted oldest first, so none was while the first stays.
+        """
+        found = Timeline()
+        for _ in range(_LOADS):
+            listed = self.storage.list(f"{self.below}{layout.folder(self.version)}")
+            found = Timeline.of(self._instants(listed))
+            first = found.write_instants().first
+            is_archived = any(each.is_dir and each.name == self.archive_folder for each in listed)
+            if first is None or not is_archived or self._is_there(first):
+                break
+        return found
+
+    def state_files(self) -> tuple[StateFile, ...]:
+        """Every file of every instant, that of each state, in the order of instants and states."""
+        listed = self.storage.list(f"{self.below}{layout.folder(self.version)}")
+        names = frozenset(status.name for status in listed)
         found = (
-            layout.parse_file_name(status.name, self.version)
-            for status in self.storage.list(layout.folder(self.version))
-            if not status.is_dir
+            StateFile(
+                instant=instant,
+                written=instant_time(status.modified_ms, self.zone),
+                size_bytes=status.size_bytes,
+                has_sidecar=_sidecar(status.name) in names,
+            )
+            for status in listed
+            for instant in self._instants([status])
         )
-        return Timeline.of(instant for instant in found if instant is not None)
+        return tuple(sorted(found, key=lambda file: (file.instant.identity, file.instant.state)))
+
+    def read_body(self, instant: Instant) -> bytes:
+        """The bytes of the file of an instant in its state."""
+        return self._data(instant)
+
+    def remove_file(self, file: StateFile) -> None:
+        """Delete one of ``state_files``, with the checksum that Hadoop left beside it."""
+        self.remove(file.instant)
+        if file.has_sidecar:
+            path = self._path(file.instant)
+            folder, _, name = path.rpartition("/")
+            self.storage.delete(f"{folder}/{_sidecar(name)}")
 
     def next_time(self, clock: Clock, after: str | None) -> str:
         """A time for a new instant, see ``next_instant_time``."""
@@ -85,17 +145,17 @@ class ActiveTimeline:
         """
         if instant.completion_time is not None:
             return instant.completion_time
-        status = self.storage.status(layout.path(instant, self.version))
+        status = self.storage.status(self._path(instant))
         return None if status is None else instant_time(status.modified_ms, self.zone)
 
     def where(self, instant: Instant) -> str:
         """The file of an instant in its state, as errors name it."""
-        return self.storage.absolute(layout.path(instant, self.version))
+        return self.storage.absolute(self._path(instant))
 
     def is_requested(self, instant: Instant) -> bool:
         """Whether the instant's requested file is there: a rollback takes it away."""
         requested = instant.in_state(State.REQUESTED)
-        return self.storage.exists(layout.path(requested, self.version))
+        return self.storage.exists(self._path(requested))
 
     def request(self, instant: Instant, plan: Metadata | None) -> None:
         """Put an instant on the timeline, with its plan if it has one."""
@@ -150,13 +210,13 @@ class ActiveTimeline:
         pending = Instant(time=instant.time, action=action, state=State.INFLIGHT)
         with suppress(AlreadyExistsError):
             self.request(pending, None)
-        self.storage.put(layout.path(pending, self.version), body)
+        self.storage.put(self._path(pending), body)
         self.remove(instant)
         return pending
 
     def remove(self, instant: Instant) -> None:
         """Delete the file of an instant in its state; absent is fine."""
-        self.storage.delete(layout.path(instant, self.version))
+        self.storage.delete(self._path(instant))
 
     def read_commit(self, instant: Instant) -> CommitMetadata:
         """What a completed instant wrote."""
@@ -236,6 +296,18 @@ class ActiveTimeline:
         except MissingFileError:
             return None
 
+    def _path(self, instant: Instant) -> str:
+        return f"{self.below}{layout.path(instant, self.version)}"
+
+    def _instants(self, listed: Iterable[FileStatus]) -> Iterator[Instant]:
+        for status in listed:
+            found = layout.parse_file_name(status.name, self.version)
+            if found is not None and not status.is_dir:
+                yield found
+
+    def _is_there(self, instant: Instant) -> bool:
+        return self.storage.exists(self._path(instant))
+
     def _read(self, instant: Instant, kind: _Kind[_Read]) -> _Read:
         return self._parsed(instant, self._data(instant), kind)
 
@@ -244,16 +316,21 @@ class ActiveTimeline:
             return kind.from_bytes(data)
 
     def _data(self, instant: Instant) -> bytes:
-        return self.storage.read(layout.path(instant, self.version))
+        return self.storage.read(self._path(instant))
 
     def _create(self, instant: Instant, body: bytes) -> None:
-        self.storage.create(layout.path(instant, self.version), body)
+        self.storage.create(self._path(instant), body)
 
     def _says(self, instant: Instant, body: bytes) -> bool:
         try:
             return self._data(instant) == body
         except StorageError:
             return False
+
+
+def _sidecar(name: str) -> str:
+    """The name of the checksum of a file (ChecksumFileSystem, Hadoop 3)."""
+    return f".{name}.crc"
 
 
 def _encoded(metadata: Metadata | None) -> bytes:

@@ -122,5 +122,9 @@ class Timeline:
         start = self.start
         return lambda time: time in done or time < start
 
+    def goes_back_to(self, time: str) -> bool:
+        """Whether no write since a time can have been archived."""
+        return bool(self.start) and self.start <= time
+
     def _where(self, is_wanted: Callable[[Instant], bool]) -> Timeline:
         return Timeline(tuple(instant for instant in self.instants if is_wanted(instant)))

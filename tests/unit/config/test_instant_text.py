@@ -5,7 +5,7 @@ from datetime import date, datetime, timezone
 
 import pytest
 
-from pyhudi.config.instant_text import normalise_instant, parse_exact_instant
+from pyhudi.config.instant_text import normalise_instant, parse_exact_instant, parse_instant
 from pyhudi.config.options.table import TimelineZone
 from pyhudi.errors import OptionError
 
@@ -89,3 +89,12 @@ def test_one_instant_is_named_to_the_millisecond() -> None:
     assert parse_exact_instant("20260102030405").digits == "20260102030405"
     with pytest.raises(OptionError, match="'2026-01-02 03:04' names no single instant"):
         parse_exact_instant("2026-01-02 03:04")
+
+
+def test_a_moment_is_told_whatever_the_zone_it_is_given_in() -> None:
+    told = parse_instant("2026-01-02T03:04:05.678+02:00")
+    assert told.moment_ms(TimelineZone.LOCAL) == told.moment_ms(TimelineZone.UTC) == 1767315845678
+    in_utc = parse_instant("20260102010405678")
+    assert in_utc.moment_ms(TimelineZone.UTC) == 1767315845678
+    assert parse_instant("20260102010405").moment_ms(TimelineZone.UTC) == 1767315845000
+    assert parse_instant("00000000000001").moment_ms(TimelineZone.UTC) == 0

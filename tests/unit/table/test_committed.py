@@ -1,9 +1,12 @@
 """A commit is found again by the key it carries."""
 
+from dataclasses import replace
+
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.table.committed import STAMP, EarlierCommit, find_committed
+from tests.support.in_process import CONFIG
 from tests.support.memory import MemoryStorage
-from tests.support.timelines import active_of
+from tests.support.timelines import active_of, table_of
 
 STAT = WriteStat(file_id="f-0", path="p/f-0_0-1-0_1.parquet", num_inserts=3)
 
@@ -20,14 +23,17 @@ def storage_with(*commits: tuple[str, str, dict[str, str]]) -> MemoryStorage:
 
 
 def find(storage: MemoryStorage, key: str) -> EarlierCommit | None:
-    return find_committed(active_of(storage), active_of(storage).load(), key)
+    table = replace(table_of(storage, CONFIG), timeline=active_of(storage).load())
+    return find_committed(table, key)
 
 
 def test_the_commit_that_carries_the_key_is_found_with_what_it_wrote():
     storage = storage_with(
         ("commit", "20260101000000000", {STAMP: "a"}), ("commit", "20260102000000000", {STAMP: "b"})
     )
-    assert find(storage, "a") == EarlierCommit(instant="20260101000000000", stats=(STAT,))
+    found = find(storage, "a")
+    assert found is not None
+    assert (found.instant, found.stats) == ("20260101000000000", (STAT,))
     assert find(storage, "c") is None
 
 

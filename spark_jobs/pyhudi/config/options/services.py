@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, part, setting
+from pyhudi.config.options.archive import ArchiveConfig
 from pyhudi.config.options.clean import CleanConfig
 
 ENABLED = declare("hoodie.table.services.enabled", option.parse_bool, default=True)
-"""a write runs the services that its other options ask for: cleaning and compaction"""
+"""a write runs the services that its other options ask for: cleaning, archiving and compaction"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,3 +19,4 @@ class ServicesConfig:
 
     is_enabled: bool = setting(ENABLED)
     clean: CleanConfig = part(CleanConfig)
+    archive: ArchiveConfig = part(ArchiveConfig)

@@ -129,6 +129,11 @@ IDEMPOTENCY_KEY = declare(
     "pyhudi.idempotency.key", option.parse_optional_text, default=None, since="pyhudi"
 )
 """a commit that carries this key is not made twice"""
+IDEMPOTENCY_SINCE = declare(
+    "pyhudi.idempotency.since", option.parse_optional_text, default=None, since="pyhudi"
+)
+"""a time before the first try of what pyhudi.idempotency.key stands for: commits that were archived
+since then are looked through for the key as well; a day before now unless it is given"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,114 @@
+"""The archived timeline of layout 1: what left the timeline, and what its files said.
+
+An archive file has the instants of one run of archiving, the newest the highest number.
+
+Source: HoodieArchivedTimeline and HoodieTimelineArchiver, Hudi 0.15; ArchivedTimelineV1, Hudi 1.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyhudi.actions.archived import ArchivedFile, archive_schema
+from pyhudi.config.table import TableConfig
+from pyhudi.errors import MissingFileError, located
+from pyhudi.logfile.archive import encode_archive, iter_archive
+from pyhudi.storage.storage import FileStatus, Storage
+from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
+
+_FILE: Final = re.compile(r"\.commits_\.archive\.(\d+)(?:_.*)?")
+_ACTIONS: Final = {action.value: action for action in Action}
+_STATES: Final = {state.name: state for state in State}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveFile:
+    """A file of archived instants; the higher its number, the later it was made.
+
+    What was completed after its modification is not in it.
+    """
+
+    number: int
+    status: FileStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedTimeline:
+    """The archived instants of a table.
+
+    Guarantees: nothing that was archived is missing while it is read, as an instant is in the
+        archive before it leaves the timeline. Some may be there twice: an archiver died, or small
+        archive files are being merged.
+    """
+
+    storage: Storage
+    folder: str
+
+    @classmethod
+    def of(cls, storage: Storage, config: TableConfig) -> ArchivedTimeline:
+        """The archive of the table in a storage."""
+        return cls(storage=storage, folder=f".hoodie/{config.archive_folder}")
+
+    def files(self) -> tuple[ArchiveFile, ...]:
+        """The files as they are now, the newest first; opens none."""
+        found = (
+            ArchiveFile(number=int(named.group(1)), status=status)
+            for status in self.storage.list(self.folder)
+            if not status.is_dir and (named := _FILE.fullmatch(status.name)) is not None
+        )
+        return tuple(sorted(found, key=lambda file: -file.number))
+
+    def read(self, file: ArchiveFile) -> Iterator[ArchivedFile]:
+        """The records of an archive file, in the order in which they were written.
+
+        None when the file is gone: the one that it was merged into has them.
+
+        Raises:
+            CorruptTableError: a block that cannot be read; the message names it.
+        """
+        try:
+            with self.storage.open_input(file.status.path) as source:
+                for schema, record in iter_archive(source, file.status.path):
+                    yield ArchivedFile.from_record(record, schema)
+        except MissingFileError:
+            return
+
+    def mentions(self, file: ArchiveFile, text: str) -> bool:
+        """Whether an archive file has a text in it, which is quicker told than what it says."""
+        try:
+            return text.encode() in self.storage.read(file.status.path)
+        except MissingFileError:
+            return False
+
+    def load(self) -> Timeline:
+        """All archived instants, each in its latest state.
+
+        Raises:
+            CorruptTableError: a block that cannot be read.
+        """
+        found = (instant_of(each) for file in self.files() for each in self.read(file))
+        return Timeline.of(instant for instant in found if instant is not None)
+
+    def create(self, number: int, files: Sequence[ArchivedFile], batch: int) -> int:
+        """Make the archive file of a number, with so many records in a block; its bytes.
+
+        Raises:
+            AlreadyExistsError: another archiver has made it.
+        """
+        path = f"{self.folder}/.commits_.archive.{number}_1-0-1"
+        with located(path):
+            data = encode_archive([file.to_record() for file in files], archive_schema(), batch)
+        self.storage.create(path, data)
+        return len(data)
+
+
+def instant_of(file: ArchivedFile) -> Instant | None:
+    """The instant in the state that a record is of; None for an action that is not known here."""
+    action, state = _ACTIONS.get(file.action), _STATES.get(file.state)
+    if action is None or state is None:
+        return None
+    return Instant(time=file.time, action=action, state=state)
