@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.archive import ArchiveRequest
-from pyhudi.spark.archiving import run_archive
 from pyhudi.spark.job import run_job
+from pyhudi.spark.services.archive import run_archive
 
 if __name__ == "__main__":
     sys.exit(run_job(sys.argv[1:], ArchiveRequest, run_archive))

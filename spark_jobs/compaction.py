@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.compaction import CompactionRequest
-from pyhudi.spark.compaction import run_compaction
 from pyhudi.spark.job import run_job
+from pyhudi.spark.services.compaction import run_compaction
 
 if __name__ == "__main__":
     sys.exit(run_job(sys.argv[1:], CompactionRequest, run_compaction))

@@ -9,7 +9,7 @@ import sys
 
 from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.spark.job import run_job
-from pyhudi.spark.undo import run_restore
+from pyhudi.spark.services.undo import run_restore
 
 if __name__ == "__main__":
     sys.exit(run_job(sys.argv[1:], RestoreRequest, run_restore))

@@ -9,7 +9,7 @@ import sys
 
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.spark.job import run_job
-from pyhudi.spark.undo import run_rollback
+from pyhudi.spark.services.undo import run_rollback
 
 if __name__ == "__main__":
     sys.exit(run_job(sys.argv[1:], RollbackRequest, run_rollback))

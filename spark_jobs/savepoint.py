@@ -9,7 +9,7 @@ import sys
 
 from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.spark.job import run_job
-from pyhudi.spark.undo import run_savepoint
+from pyhudi.spark.services.undo import run_savepoint
 
 if __name__ == "__main__":
     sys.exit(run_job(sys.argv[1:], SavepointRequest, run_savepoint))

@@ -14,7 +14,7 @@ from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks
 from pyhudi.pipeline.compaction import CompactionService
 from pyhudi.services import compaction
-from pyhudi.services.log_compaction import log_compaction_run
+from pyhudi.services.compaction.log_run import log_compaction_run
 from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table

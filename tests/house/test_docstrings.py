@@ -38,7 +38,7 @@ OUR_OWN = {
     "pyhudi.logfile.merge.row_file": "temporary files, which Hudi never sees",
     "pyhudi.merge.choice": "takes the values that a rule has chosen",
     "pyhudi.merge.custom": "mergers in Python, which Hudi does not have",
-    "pyhudi.services.compaction_kinds": "names the functions of two modules, each of which cites",
+    "pyhudi.services.compaction.kinds": "names the functions of two modules, each of which cites",
 }
 """Modules among these that hold nothing of Hudi's, and what they hold."""
 

@@ -11,6 +11,7 @@ ARGUMENTS = 7
 MODULES_IN_A_PACKAGE = 10
 
 FULLER_PACKAGES = {
+    "pyhudi/actions": (12, "what one action says a module"),
     "pyhudi/table": (16, "what is asked of an open table, one question a module"),
     "pyhudi/config/options": (13, "the options of one part of Hudi a module"),
     "pyhudi/pipeline": (13, "a write, its stages, and each service from request to result"),

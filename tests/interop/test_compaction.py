@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import pyhudi
 import pyhudi.spark
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.services.compaction import compaction_run
+from pyhudi.services.compaction.run import compaction_run
 from pyhudi.timeline.clock import SystemClock
 from tests.interop import ours
 from tests.interop.hudi import RealHudi

@@ -16,7 +16,7 @@ from pyhudi.jobs.compaction import LOG_COMPACTION_KIND
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks
-from pyhudi.services.log_compaction import log_compaction_run
+from pyhudi.services.compaction.log_run import log_compaction_run
 from pyhudi.timeline.clock import SystemClock
 from tests.interop import ours
 from tests.interop.hudi import RealHudi

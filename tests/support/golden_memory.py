@@ -16,9 +16,9 @@ from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice
 from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.schema.metafields import FILE_NAME, RECORD_KEY
-from pyhudi.services.compaction import CompactionWork
-from pyhudi.services.compaction_job import compaction_job, compaction_merge
-from pyhudi.services.compaction_kinds import compaction_kind
+from pyhudi.services.compaction.job import compaction_job, compaction_merge
+from pyhudi.services.compaction.kinds import compaction_kind
+from pyhudi.services.compaction.run import CompactionWork
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
 from pyhudi.timeline.clock import Clock, SystemClock

@@ -29,7 +29,7 @@ from pyhudi.pipeline.write import write_rows
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_file, read_slice
 from pyhudi.runner.in_process import InProcessRunner
-from pyhudi.services.compaction_kinds import compaction_kind
+from pyhudi.services.compaction.kinds import compaction_kind
 from pyhudi.storage.storage import Storage
 from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.create import create_table

@@ -6,7 +6,7 @@ import argparse
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyhudi.config.access.secret import secrets_of
 from pyhudi.config.table import TableType, TimelineZone
@@ -54,7 +54,8 @@ def open_given(given: argparse.Namespace) -> Table:
         UnsupportedError: a table version that is not read here.
     """
     place = place_of(given)
-    table = open_table(place.path, place.storage_options)
+    # What is lost is what these commands are asked about.
+    table = replace(open_table(place.path, place.storage_options), skips_damaged=True)
     version = table.config.version
     if not version.is_read:
         raise UnsupportedError(

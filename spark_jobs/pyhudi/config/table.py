@@ -247,15 +247,6 @@ class TableConfig:
         return _CDC.read(self.raw)
 
     @property
-    def has_right_checksum(self) -> bool:
-        """Whether the checksum that the properties note is theirs; true where they note none.
-
-        Source: HoodieTableConfig.validateChecksum, Hudi 0.15.
-        """
-        noted = self.raw.get(_CHECKSUM)
-        return noted is None or noted.strip() == str(table_checksum(self.database, self.name))
-
-    @property
     def archive_folder(self) -> str:
         """The name of the folder of archived instants, in layout 1."""
         return _ARCHIVE.read(self.raw)

@@ -62,6 +62,28 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyConfig:
+    """What a commit is recognised by, and since when there may be one."""
+
+    key: str | None = setting(IDEMPOTENCY_KEY)
+    since: AskedInstant | None = None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> IdempotencyConfig:
+        """What options say.
+
+        Raises:
+            OptionError: the time is none.
+        """
+        text = IDEMPOTENCY_SINCE.read(options)
+        try:
+            since = parse_instant(text) if text else None
+        except OptionError as error:
+            raise OptionError(f"option {IDEMPOTENCY_SINCE.key}: {error}") from error
+        return read_settings(cls, options, since=since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteConfig:
     """What a write is asked to do.
 
@@ -76,8 +98,7 @@ class WriteConfig:
     evolution: EvolutionConfig = part(EvolutionConfig)
     failures: FailureConfig = part(FailureConfig)
     commit_metadata: Mapping[str, str] = field(default_factory=dict)
-    idempotency_key: str | None = setting(IDEMPOTENCY_KEY)
-    idempotency_since: AskedInstant | None = None
+    idempotency: IdempotencyConfig = part(IdempotencyConfig)
     sizing: FileSizing = part(FileSizing)
     parquet: ParquetConfig = part(ParquetConfig)
     orc: OrcConfig = part(OrcConfig)
@@ -99,12 +120,7 @@ class WriteConfig:
             OptionError: a value that is not allowed.
             UnsupportedError: a value that Hudi allows and that cannot be done here.
         """
-        found = read_settings(
-            cls,
-            options,
-            commit_metadata=_commit_metadata(options),
-            idempotency_since=_since(IDEMPOTENCY_SINCE.read(options)),
-        )
+        found = read_settings(cls, options, commit_metadata=_commit_metadata(options))
         return replace(found, operation=_operation(found.operation, found.batch))
 
     @property
@@ -184,13 +200,6 @@ def _operation(asked: Operation, batch: BatchConfig) -> Operation:
     """
     is_insert = asked is Operation.UPSERT and batch.stored_keys is not StoredKeys.KEEP
     return Operation.INSERT if is_insert else asked
-
-
-def _since(text: str | None) -> AskedInstant | None:
-    try:
-        return parse_instant(text) if text else None
-    except OptionError as error:
-        raise OptionError(f"option {IDEMPOTENCY_SINCE.key}: {error}") from error
 
 
 def _commit_metadata(options: Mapping[str, str]) -> dict[str, str]:

@@ -36,15 +36,15 @@ from pyhudi.pipeline.stopwatch import Stopwatch
 from pyhudi.pipeline.write_run import WriteRun, note_files
 from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services.compaction import CompactionWork, find_planned_instant
-from pyhudi.services.compaction_job import (
+from pyhudi.services.compaction.job import (
     check_compactable,
     compaction_job,
     compaction_merge,
     compaction_metadata,
 )
-from pyhudi.services.compaction_kinds import CompactionKind, WriteSlice, compaction_kind
-from pyhudi.services.compaction_plan import is_due
+from pyhudi.services.compaction.kinds import CompactionKind, WriteSlice, compaction_kind
+from pyhudi.services.compaction.plan import is_due
+from pyhudi.services.compaction.run import CompactionWork, find_planned_instant
 from pyhudi.services.recovery import writer_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.committed import METRICS, STAMP, EarlierCommit, find_committed, look_back
@@ -236,7 +236,7 @@ class CompactionService:
     def _earlier(self, table: Table, key: str) -> EarlierCommit | None:
         """The commit that an earlier try of this request made."""
         now_ms = self.environment.clock.now_ms()
-        since = look_back(self.config.idempotency_since, now_ms, table.config.timezone)
+        since = look_back(self.config.idempotency.since, now_ms, table.config.timezone)
         return find_committed(table, key, since=since)
 
     def _stats_at(self, table: Table, completed: Instant) -> tuple[WriteStat, ...]:
@@ -309,8 +309,8 @@ def compaction_service(
     table = replace(load_table(storage), skips_damaged=config.skip_damaged)
     check_compactable(table.config, storage.uri)
     extra = {**config.commit_metadata, **commit_metadata}
-    if config.idempotency_key:
-        extra[STAMP] = config.idempotency_key
+    if config.idempotency.key:
+        extra[STAMP] = config.idempotency.key
     watch = Stopwatch(table.config.name, environment.runner)
     return CompactionService(
         environment=environment,

@@ -170,7 +170,7 @@ class WriteRun:
 
     def committed_meanwhile(self, table: Table) -> EarlierCommit | None:
         """The commit that another attempt of this write made since this one was prepared."""
-        key = self.config.idempotency_key
+        key = self.config.idempotency.key
         if not key:
             return None
         before = self.target.table
@@ -179,7 +179,7 @@ class WriteRun:
 
     def _key_since(self, table: Table) -> int:
         now_ms = self.environment.clock.now_ms()
-        return look_back(self.config.idempotency_since, now_ms, table.config.timezone)
+        return look_back(self.config.idempotency.since, now_ms, table.config.timezone)
 
     def has_other_schema(self, table: Table) -> bool:
         """Whether another writer has changed the schema since the target was resolved by it.
@@ -330,14 +330,14 @@ def prepare(
             _log.warning("the table has no record key: rows are inserted and none is updated")
     extra = {**config.commit_metadata, **(commit_metadata or {})}
     earlier = None
-    if config.idempotency_key:
-        extra[STAMP] = config.idempotency_key
+    if config.idempotency.key:
+        extra[STAMP] = config.idempotency.key
         table = target.table
         if table is not None:
             since = look_back(
-                config.idempotency_since, environment.clock.now_ms(), table.config.timezone
+                config.idempotency.since, environment.clock.now_ms(), table.config.timezone
             )
-            earlier = find_committed(table, config.idempotency_key, since=since)
+            earlier = find_committed(table, config.idempotency.key, since=since)
     watch = Stopwatch(target.config.name, environment.runner)
     return WriteRun(
         environment=environment,

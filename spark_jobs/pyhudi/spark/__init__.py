@@ -12,23 +12,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyhudi.spark.archiving import archive
-    from pyhudi.spark.cleaning import clean
-    from pyhudi.spark.compaction import compact
     from pyhudi.spark.reading import read
-    from pyhudi.spark.undo import restore, rollback, savepoint
+    from pyhudi.spark.services.archive import archive
+    from pyhudi.spark.services.clean import clean
+    from pyhudi.spark.services.compaction import compact
+    from pyhudi.spark.services.undo import restore, rollback, savepoint
     from pyhudi.spark.writing import write
 
 __all__ = ["archive", "clean", "compact", "read", "restore", "rollback", "savepoint", "write"]
 
 _HOMES = {
-    "archive": "pyhudi.spark.archiving",
-    "clean": "pyhudi.spark.cleaning",
-    "compact": "pyhudi.spark.compaction",
+    "archive": "pyhudi.spark.services.archive",
+    "clean": "pyhudi.spark.services.clean",
+    "compact": "pyhudi.spark.services.compaction",
     "read": "pyhudi.spark.reading",
-    "restore": "pyhudi.spark.undo",
-    "rollback": "pyhudi.spark.undo",
-    "savepoint": "pyhudi.spark.undo",
+    "restore": "pyhudi.spark.services.undo",
+    "rollback": "pyhudi.spark.services.undo",
+    "savepoint": "pyhudi.spark.services.undo",
     "write": "pyhudi.spark.writing",
 }
 

@@ -12,7 +12,7 @@ from pyhudi.cli.commands import COMMANDS, PLANS, SERVICES
 from pyhudi.errors import ConflictError, InvariantError, StorageError
 from tests.support.console import Shell
 from tests.support.mor_table import MorTable
-from tests.support.source_tree import run_python
+from tests.support.source_tree import ENGINE, run_python
 
 OF_A_TABLE = [
     *(
@@ -119,7 +119,10 @@ def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
     os.close(read)
     script = "import sys; from pyhudi.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", script, "timeline", str(table.path)]
-    found = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    env = {**os.environ, "PYTHONPATH": str(ENGINE.parent)}
+    found = subprocess.run(
+        command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, env=env
+    )
     os.close(write)
     assert (found.returncode, found.stderr) == (0, "")
 

@@ -65,7 +65,7 @@ def test_every_option_reaches_its_field() -> None:
     assert config.sizing.max_file_size == 1000
     assert config.parquet.codec is ParquetCodec.NONE
     assert config.bulk_insert.sort_mode is BulkInsertSortMode.GLOBAL_SORT
-    assert (config.bulk_insert.parallelism, config.idempotency_key) == (4, "run-1")
+    assert (config.bulk_insert.parallelism, config.idempotency.key) == (4, "run-1")
 
 
 def test_the_key_generator_class_goes_before_its_type() -> None:

@@ -16,7 +16,7 @@ from pyhudi.fileslice.reader import open_slice, slice_rows
 from pyhudi.read.query import plan_read
 from pyhudi.read.rows import read_slice
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services.compaction_job import compaction_job
+from pyhudi.services.compaction.job import compaction_job
 from pyhudi.table.slice_reading import slice_logs, slice_reading
 from pyhudi.table.table import Table, open_table
 from pyhudi.write.files.compact import compact_slice

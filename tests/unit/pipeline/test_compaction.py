@@ -140,7 +140,7 @@ def test_a_write_stands_when_its_compaction_fails(table: Path, monkeypatch) -> N
     def fails(*_: object, **__: object) -> None:
         raise ConflictError("another writer is at work")
 
-    monkeypatch.setattr("pyhudi.services.compaction_kinds.schedule", fails)
+    monkeypatch.setattr("pyhudi.services.compaction.kinds.schedule", fails)
     assert written(table, 1, hoodie_compact_inline="true").status == "committed"
     assert len(rows_of(table)) == 19
 

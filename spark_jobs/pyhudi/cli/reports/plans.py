@@ -15,9 +15,9 @@ from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import MAX_DELTA_COMMITS
 from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.services.compaction import claimed_groups
-from pyhudi.services.compaction_job import check_compactable
-from pyhudi.services.compaction_plan import is_due, plan_compaction
+from pyhudi.services.compaction.job import check_compactable
+from pyhudi.services.compaction.plan import is_due, plan_compaction
+from pyhudi.services.compaction.run import claimed_groups
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action

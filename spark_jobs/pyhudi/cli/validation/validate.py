@@ -17,7 +17,7 @@ from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.checks import FileProblem, StatedFile, size_problem, stated_files
 from pyhudi.storage.storage import FileStatus, Storage
-from pyhudi.table.properties_file import BACKUP_FILE, PROPERTIES_FILE
+from pyhudi.table.properties_file import BACKUP_FILE
 from pyhudi.table.table import Table
 
 Progress = Callable[[int, int], None]
@@ -66,7 +66,8 @@ def validate_table(
     Not: what commits say that have been archived.
     """
     # Whatever a write has made by now is named by then, or the write is pending still.
-    files, table = see_files(table.storage), table.refresh()
+    files = see_files(table.storage)
+    table = replace(table.refresh(), skips_damaged=True)
     timeline = see_timeline(table)
     slices, unseen = _latest_slices(table)
     stated = stated_files(timeline.stats)
@@ -207,13 +208,6 @@ def _is_promised(timeline: SeenTimeline) -> bool:
 
 
 def _of_properties(table: Table) -> Iterator[Finding]:
-    if not table.config.has_right_checksum:
-        yield Finding(
-            grade=Grade.ERROR,
-            what="wrong checksum",
-            where=PROPERTIES_FILE,
-            detail="its checksum is not that of the names of database and table: Hudi refuses it",
-        )
     if table.storage.exists(BACKUP_FILE):
         yield Finding(
             grade=Grade.NOTE,

@@ -260,15 +260,6 @@ def test_a_plan_that_cannot_be_read_is_told(logged: Path) -> None:
     assert {each.what for each in validated(logged).findings} == {"unreadable instant"}
 
 
-def test_a_checksum_of_other_names_is_told(rewritten: Path) -> None:
-    properties = rewritten / ".hoodie" / "hoodie.properties"
-    text = properties.read_text()
-    checksum = text.partition("hoodie.table.checksum=")[2].split()[0]
-    properties.write_text(text.replace(checksum, "1"))
-    (found,) = validated(rewritten).findings
-    assert found.what == "wrong checksum"
-
-
 def test_files_of_others_are_noted(rewritten: Path) -> None:
     (rewritten / "p0" / "README.md").write_text("")
     (rewritten / "p0" / ".data.crc").write_text("")

@@ -10,8 +10,8 @@ import pytest
 from pyhudi.basefile.footer import read_footer
 from pyhudi.filegroup.names import parse_base_file_name, parse_log_file_name
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services.compaction import compaction_run
-from pyhudi.services.compaction_job import compaction_job, compaction_merge
+from pyhudi.services.compaction.job import compaction_job, compaction_merge
+from pyhudi.services.compaction.run import compaction_run
 from pyhudi.write.files import compact
 from pyhudi.write.files.compact import compact_slice
 from tests.support.golden import expected_rows, row_texts

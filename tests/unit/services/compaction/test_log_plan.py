@@ -5,8 +5,8 @@ from dataclasses import replace
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.services.log_compaction_plan import candidates, plan_log_compaction, unchanged_slices
-from tests.unit.services.test_compaction_plan import MB, made
+from pyhudi.services.compaction.log_plan import candidates, plan_log_compaction, unchanged_slices
+from tests.unit.services.compaction.test_plan import MB, made
 
 MANY = made("p", "many", 1, 1, 1, base_mb=10)
 FEW = made("q", "few", 2, 2)

@@ -8,7 +8,7 @@ import pytest
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import OptionError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.services.compaction_plan import is_due, plan_compaction
+from pyhudi.services.compaction.plan import is_due, plan_compaction
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from tests.support.slices import slice_of

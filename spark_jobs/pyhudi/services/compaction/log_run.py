@@ -25,7 +25,8 @@ from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.logs import counted_blocks
-from pyhudi.services.compaction import (
+from pyhudi.services.compaction.log_plan import candidates, plan_log_compaction, unchanged_slices
+from pyhudi.services.compaction.run import (
     CompactionWork,
     claimed_groups,
     find_planned_instant,
@@ -34,7 +35,6 @@ from pyhudi.services.compaction import (
     run_number,
     undisturbed,
 )
-from pyhudi.services.log_compaction_plan import candidates, plan_log_compaction, unchanged_slices
 from pyhudi.table.pending import pending_log_compactions
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State

@@ -11,12 +11,12 @@ from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION, LOG_COMPACTION_KIND
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services.compaction import CompactionWork, compaction_run, schedule, unschedule
-from pyhudi.services.log_compaction import (
+from pyhudi.services.compaction.log_run import (
     log_compaction_run,
     schedule_log_compaction,
     unschedule_log_compaction,
 )
+from pyhudi.services.compaction.run import CompactionWork, compaction_run, schedule, unschedule
 from pyhudi.timeline.instant import Action, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer

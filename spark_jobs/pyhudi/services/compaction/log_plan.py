@@ -8,7 +8,7 @@ from typing import Final
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.filegroup.slices import FileSlice, GroupId
-from pyhudi.services.compaction_plan import operation_of
+from pyhudi.services.compaction.plan import operation_of
 
 _COMPACTOR: Final = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper"
 

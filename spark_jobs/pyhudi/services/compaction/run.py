@@ -26,7 +26,7 @@ from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, CorruptTableError, RequestError, WriterAtWorkError
 from pyhudi.filegroup.names import parse_base_file_name
 from pyhudi.filegroup.slices import FileSlice, GroupId
-from pyhudi.services.compaction_plan import is_due, plan_compaction
+from pyhudi.services.compaction.plan import is_due, plan_compaction
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import revert_compaction, rollbacks_of
 from pyhudi.table.table import Table
