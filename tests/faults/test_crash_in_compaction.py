@@ -13,7 +13,7 @@ from pyhudi.jobs.result import JobResult
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from pyhudi.logfile.reader import iter_blocks
 from pyhudi.pipeline.compaction import CompactionService
-from pyhudi.services import compaction
+from pyhudi.services.compaction import run as compaction
 from pyhudi.services.compaction.log_run import log_compaction_run
 from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage

@@ -1,6 +1,7 @@
 """The console command as scripts see it: what it prints, and what it ends with."""
 
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -27,5 +28,10 @@ class Shell:
 
     def outcome(self, *words: object) -> tuple[int, str, str]:
         """The code that a command ends with, and what it prints to both outputs."""
-        code = main([str(word) for word in words])
+        ours = logging.getLogger("pyhudi")
+        before = ours.level
+        try:
+            code = main([str(word) for word in words])
+        finally:
+            ours.setLevel(before)
         return code, *self._capture.readouterr()
