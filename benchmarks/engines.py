@@ -77,6 +77,11 @@ def chosen(ours: Sequence[str] | None, peers: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((*(ours or OUR_SIDE), *(name for name in named if name != "none"))))
 
 
+def home() -> Path:
+    """Where inputs and tables lie: $PYHUDI_BENCH_HOME, by default ~/.cache/pyhudi-bench."""
+    return Path(os.environ.get("PYHUDI_BENCH_HOME", Path.home() / ".cache" / "pyhudi-bench"))
+
+
 @functools.cache
 def oracle_python() -> Path:
     """The Python with pyspark 3.5 that `setup.sh` prepares, with the peers' jars."""

@@ -1,0 +1,137 @@
+"""Many steps of one kind in windows: a line for each, and whether its figures grow."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from engines import Line
+
+WINDOWS = 10
+TOLERANCE = 0.1
+"""Figures that grow by no more than this, from the second window to the last, are flat."""
+
+FIGURES: Mapping[str, str] = {
+    "seconds": "seconds per upsert",
+    "read_seconds": "seconds per read",
+    "processor_seconds": "CPU seconds per upsert",
+    "calls": "storage calls per upsert",
+    "entries": "listed entries per upsert",
+    "read_calls": "storage calls per read",
+    "hoodie_files": "files in .hoodie",
+    "archive_files": "archive files",
+    "data_files": "data files",
+}
+"""What is held to be flat, where it was measured, with what it is called."""
+
+GROWS_BY_DESIGN = ("archive_files",)
+"""Each run of archiving leaves a file, unless an option has them merged."""
+
+META_FOLDER = ".hoodie"
+ARCHIVES = ((META_FOLDER, "archived"), (META_FOLDER, "timeline", "history"))
+METADATA_TABLE = (META_FOLDER, "metadata")
+PARTITION_FILE = ".hoodie_partition_metadata"
+
+
+def window_line(upserts: Sequence[Line], reads: Sequence[Line]) -> Line:
+    """The figures of one window: medians, of CPU time the mean, as it is counted in ticks.
+
+    What runs after every so many upserts is not in their median; the mean and the slowest have it.
+    """
+    seconds = [line["seconds"] for line in upserts]
+    found = {
+        "upserts": len(upserts),
+        "seconds": statistics.median(seconds),
+        "mean_seconds": statistics.fmean(seconds),
+        "slowest_seconds": max(seconds),
+        "processor_seconds": statistics.fmean(line["processor_seconds"] for line in upserts),
+        "read_seconds": statistics.median(line["seconds"] for line in reads),
+    }
+    if "calls" in upserts[0]:
+        found["calls"] = statistics.fmean(line["calls"] for line in upserts)
+        found["entries"] = statistics.fmean(line["entries"] for line in upserts)
+        found["read_calls"] = statistics.fmean(line["calls"] for line in reads)
+    return {name: round(value, 4) for name, value in found.items()}
+
+
+def file_counts(table: Path) -> Line:
+    """The files of a table on a local disk, without the checksums that Hadoop lays beside them.
+
+    ``hoodie_files`` are those of `.hoodie` but for archives and the metadata table of Hudi.
+    """
+    names = ("hoodie_files", "archive_files", "metadata_table_files", "data_files")
+    found = dict.fromkeys(names, 0)
+    for path in table.rglob("*"):
+        if path.suffix == ".crc" or path.name.startswith(PARTITION_FILE) or not path.is_file():
+            continue
+        found[_kind(path.relative_to(table).parts)] += 1
+    return found
+
+
+def _kind(parts: tuple[str, ...]) -> str:
+    if parts[0] != META_FOLDER:
+        return "data_files"
+    if parts[:2] == METADATA_TABLE:
+        return "metadata_table_files"
+    if any(parts[: len(folder)] == folder for folder in ARCHIVES):
+        return "archive_files"
+    return "hoodie_files"
+
+
+def growth(values: Sequence[float]) -> float:
+    """By what share of itself a figure grows from the second window to the last.
+
+    It goes by the median of the slopes between any two windows, so that a window in which the
+    machine was busy counts for little.
+    """
+    rest = list(enumerate(values))[1:]
+    if len(rest) < 2:
+        return 0.0
+    slope = statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(rest, 2))
+    begin = statistics.median(value - slope * (place - 1) for place, value in rest)
+    grown = slope * (len(rest) - 1)
+    return round(grown / begin, 3) if begin > 0 else float(grown > 0)
+
+
+def growth_line(windows: Sequence[Line]) -> Line:
+    """How much each figure grows, and which are not flat."""
+    found = {
+        name: growth([line[name] for line in windows]) for name in FIGURES if name in windows[0]
+    }
+    grown = [
+        name
+        for name, share in found.items()
+        if share > TOLERANCE and name not in GROWS_BY_DESIGN
+    ]
+    return {"growth": found, "not_flat": grown}
+
+
+def verdict(line: Line) -> str:
+    """Whether the figures are flat after the first window but one, and by how much they are not."""
+    grown = [f"{FIGURES[name]} {line['growth'][name]:+.0%}" for name in line["not_flat"]]
+    if grown:
+        return f"not flat from the second window to the last: {', '.join(grown)}"
+    most = max(
+        (share, name) for name, share in line["growth"].items() if name not in GROWS_BY_DESIGN
+    )
+    return f"flat from the second window on; at most {FIGURES[most[1]]} {most[0]:+.0%}"
+
+
+def figures_table(lines: Iterable[Line]) -> list[list[str]]:
+    """A line for each engine and window with its figures."""
+    found = list(lines)
+    names = [name for name in FIGURES if any(name in line for line in found)]
+    rows = [["engine", "upserts", *(FIGURES[name] for name in names)]]
+    rows += [
+        [line["engine"], line["step"], *(_text(line.get(name)) for name in names)]
+        for line in found
+    ]
+    return rows
+
+
+def _text(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if isinstance(value, int) or value >= 100 else f"{value:.3g}"
