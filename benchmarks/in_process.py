@@ -7,10 +7,12 @@ entries are counted too; an opened file takes a request for each part of it that
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -116,16 +118,31 @@ class CountingStorage:
 
 
 class InProcess:
-    """An engine of one process, and its session; steps are carried out as in a process of its own.
+    """An engine and its session in one: steps are carried out as in a process of its own.
 
-    ``counts`` are those of the last step.
+    A context manager that deletes its table before and after.
+
+    ``counts`` are those of the last step; ``condition`` is what rows meet that are read.
     """
 
     def __init__(self, work: Workload, runner: InProcessRunner | None = None) -> None:
         self._work = work
         self._runner = runner or InProcessRunner()
         self.counts = Counts()
+        self.condition: pc.Expression | None = None
         self.result: JobResult | None = None
+
+    def __enter__(self) -> InProcess:
+        self.stop()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
 
     def run(self, step: Step) -> Line:
         """One step; its line, with the storage calls it made."""
@@ -145,9 +162,9 @@ class InProcess:
         rows = parquet_rows(self._runner, [source])
         self.result = write_rows(around, rows, self._work.table, options)
 
-    def read(self, filters: pc.Expression | None = None) -> tuple[int, str]:
-        """Count and sum of the rows, or of those that meet a condition."""
-        parts = list(self._batches([self._work.value], filters))
+    def read(self) -> tuple[int, str]:
+        """Count and sum of the rows."""
+        parts = list(self._batches([self._work.value]))
         column = pa.chunked_array([part.column(0) for part in parts])
         return len(column), str(pc.sum(column).as_py())
 
@@ -156,16 +173,16 @@ class InProcess:
         return fingerprint_of_batches(self._work, self._batches(self._work.fingerprint_columns))
 
     def stop(self) -> None:
-        """Nothing: there is no session."""
+        """Delete the table; there is no session."""
+        shutil.rmtree(self._work.folder, ignore_errors=True)
 
     def _opened(self, path: str) -> Storage:
         return CountingStorage(open_storage(path), self.counts)
 
-    def _batches(
-        self, columns: list[str], filters: pc.Expression | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         storage = self._opened(self._work.table)
-        plan = plan_read(load_table(storage), ReadConfig.of(), columns=columns, filters=filters)
+        table = load_table(storage)
+        plan = plan_read(table, ReadConfig.of(), columns=columns, filters=self.condition)
         reads: tuple[tuple[Callable[..., Any], Any], ...] = (
             *((read_file, file) for file in plan.files),
             *((read_slice, each) for each in plan.slices),

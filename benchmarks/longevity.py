@@ -18,17 +18,16 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from engines import OURS, Line, Session, home, keep_to_cores
+from figures import WINDOWS, file_counts, growth_line, verdict, window_line, windows_table
 from in_process import InProcess
 from results import Record, plain_text
 from steps import Step, Workload
-from windows import WINDOWS, figures_table, file_counts, growth_line, verdict, window_line
 
 ROWS, CHANGED, PARTITIONS, LINES = 100_000, 1_000, 4, 8
 READ_EVERY = 3
@@ -110,6 +109,7 @@ def windows(
         check = session.run(Step(name="check", operation="check"))
         yield {
             "step": f"{window * size + 1} to {(window + 1) * size}",
+            "until": (window + 1) * size,
             **window_line(upserts, reads),
             **file_counts(table),
             "fingerprint": check["fingerprint"],
@@ -124,7 +124,7 @@ def run_engine(record: Record, engine: str, given: argparse.Namespace, table_typ
     count = WINDOWS if is_ours else max(1, given.peer_upserts // size)
     inputs = prepare(count * size)
     found = []
-    with nullcontext(InProcess(work)) if engine == IN_PROCESS else Session(engine, work) as session:
+    with InProcess(work) if engine == IN_PROCESS else Session(engine, work) as session:
         for line in windows(session, inputs, work.folder, size, count):
             found.append({"engine": engine, **line})
             record.add(found[-1])
@@ -163,8 +163,7 @@ def main() -> None:
         for engine in engines:
             run_engine(record, engine, given, table_type)
         record.end()
-        windows_of = [line for line in record.lines if "growth" not in line]
-        print(f"\n{table_type}\n{plain_text(figures_table(windows_of))}\n", file=sys.stderr)
+        print(f"\n{table_type}\n{plain_text(windows_table(record.lines))}\n", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ class Workload:
 class Step:
     """One thing to do: `operation` is start, read, check, compact, or a write as Hudi names it.
 
-    A `check` answers the fingerprint. Steps that are many and short are `brief`: their time alone is
-    taken, and they are not followed by a check.
+    A `check` answers the fingerprint. Of a `brief` step, one of many, the time alone is taken, and
+    no check follows.
     """
 
     name: str

@@ -20,9 +20,9 @@ import os
 import shutil
 import statistics
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from engines import Line, home, keep_to_cores
+from figures import WIDTH_FIGURES, WIDTH_STEPS, widths_table
 from in_process import InProcess
 from pyspark import cloudpickle
 from results import Record, plain_text
@@ -47,8 +48,8 @@ WANTED = "part-00007"
 
 MEASURED = 5
 MOST_UPSERTS = 40
-STEPS = ("make", "upsert", "first_clean", "upsert_later", "read")
-NUMBERS = ("seconds", "processor_seconds", "calls", "entries", "task_bytes")
+MIDDLE = {"processor_seconds": statistics.fmean}
+"""Numbers that are counted in ticks have no median worth telling."""
 
 
 @dataclass
@@ -56,7 +57,6 @@ class TaskSizes:
     """Runs tasks, and keeps the size of the largest function that one was sent, pickled."""
 
     largest: int = 0
-    seen: set[int] = field(default_factory=set)
 
     def run(self, function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
         """Run a task."""
@@ -86,6 +86,7 @@ class Wide:
         )
         self._sizes = TaskSizes()
         self._engine = InProcess(self._work, InProcessRunner(run_task=self._sizes.run))
+        self._engine.condition = pc.field("part") == WANTED
         for folder in (self.folder, self.inputs):
             shutil.rmtree(folder, ignore_errors=True)
         self.inputs.mkdir(parents=True)
@@ -99,13 +100,10 @@ class Wide:
         return self._write("upsert", "upsert", [int(WANTED[5:])], number)
 
     def read(self) -> Line:
-        """Read the rows of the one partition; wrong when they are not those written last."""
-        answers: list[int] = []
-        self._engine.read_filters = pc.field("part") == WANTED
+        """Read the rows of the one partition, which have to be all it has."""
         line = self._engine.run(Step(name="read", operation="read", brief=True))
-        answers.append(line["rows"])
-        if answers != [ROWS_EACH]:
-            raise SystemExit(f"{WANTED} has {answers} rows instead of {ROWS_EACH}")
+        if line["rows"] != ROWS_EACH:
+            raise SystemExit(f"{WANTED} has {line['rows']} rows instead of {ROWS_EACH}")
         return line
 
     def cleans(self) -> int:
@@ -168,24 +166,12 @@ def median_line(step: str, lines: Sequence[Line]) -> Line:
     """The medians of the last few lines of a step; of kinds of calls those of the last line."""
     last = lines[-MEASURED:]
     numbers = {
-        name: round(statistics.median(line[name] for line in last), 4)
-        for name in NUMBERS
+        name: round(MIDDLE.get(name, statistics.median)(line[name] for line in last), 4)
+        for name in WIDTH_FIGURES
         if name in last[0]
     }
     more = {name: last[-1][name] for name in ("calls_by_kind", "stages") if name in last[-1]}
     return {"engine": "pyhudi_in_process", "step": step, "runs": len(last), **numbers, **more}
-
-
-def widths_table(lines: Iterable[Line]) -> list[list[str]]:
-    """A line for each step and width."""
-    by_step = Counter[tuple[str, int]]()
-    rows = [["step", "partitions", "seconds", "CPU seconds", "calls", "entries", "task bytes"]]
-    for line in sorted(lines, key=lambda each: STEPS.index(each["step"])):
-        by_step[line["step"], line["partitions"]] += 1
-        numbers = [f"{line[name]:,.0f}" if name in line else "-" for name in NUMBERS[2:]]
-        seconds = [f"{line[name]:.3g}" for name in NUMBERS[:2]]
-        rows.append([line["step"], f"{line['partitions']:,}", *seconds, *numbers])
-    return rows
 
 
 def main() -> None:
@@ -203,7 +189,7 @@ def main() -> None:
     record.begin(**about, repeat=MEASURED)
     for count in given.partitions or PARTITIONS:
         found = measure(count, given.table_type)
-        for step in STEPS:
+        for step in WIDTH_STEPS:
             if found[step]:
                 load = round(os.getloadavg()[0], 1)
                 record.add({**median_line(step, found[step]), "load": load}, partitions=count)

@@ -1,4 +1,4 @@
-"""Many steps of one kind in windows: a line for each, and whether its figures grow."""
+"""Figures over the upserts and over the partitions of a table: lines, tables, what grows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from engines import Line
+if TYPE_CHECKING:
+    from engines import Line
+    from plot import Panels
 
 WINDOWS = 10
 TOLERANCE = 0.1
@@ -28,6 +31,15 @@ FIGURES: Mapping[str, str] = {
 
 GROWS_BY_DESIGN = ("archive_files",)
 """Each run of archiving leaves a file, unless an option has them merged."""
+
+WIDTH_STEPS = ("make", "upsert", "first_clean", "upsert_later", "read")
+WIDTH_FIGURES: Mapping[str, str] = {
+    "seconds": "seconds",
+    "processor_seconds": "CPU seconds",
+    "calls": "storage calls",
+    "entries": "listed entries",
+    "task_bytes": "bytes of the largest task",
+}
 
 META_FOLDER = ".hoodie"
 ARCHIVES = ((META_FOLDER, "archived"), (META_FOLDER, "timeline", "history"))
@@ -101,9 +113,7 @@ def growth_line(windows: Sequence[Line]) -> Line:
         name: growth([line[name] for line in windows]) for name in FIGURES if name in windows[0]
     }
     grown = [
-        name
-        for name, share in found.items()
-        if share > TOLERANCE and name not in GROWS_BY_DESIGN
+        name for name, share in found.items() if share > TOLERANCE and name not in GROWS_BY_DESIGN
     ]
     return {"growth": found, "not_flat": grown}
 
@@ -119,15 +129,50 @@ def verdict(line: Line) -> str:
     return f"flat from the second window on; at most {FIGURES[most[1]]} {most[0]:+.0%}"
 
 
-def figures_table(lines: Iterable[Line]) -> list[list[str]]:
+def window_panels(lines: Iterable[Line]) -> Panels:
+    """What a chart shows of windows: for each figure the points of each engine."""
+    found = [line for line in lines if "until" in line]
+    drawn = []
+    for name, text in FIGURES.items():
+        points: dict[str, list[tuple[float, float]]] = {}
+        for line in found:
+            if name in line:
+                points.setdefault(line["engine"], []).append((line["until"], line[name]))
+        if points:
+            drawn.append((text, points))
+    return drawn
+
+
+def windows_table(lines: Iterable[Line]) -> list[list[str]]:
     """A line for each engine and window with its figures."""
-    found = list(lines)
+    found = [line for line in lines if "until" in line]
     names = [name for name in FIGURES if any(name in line for line in found)]
     rows = [["engine", "upserts", *(FIGURES[name] for name in names)]]
     rows += [
-        [line["engine"], line["step"], *(_text(line.get(name)) for name in names)]
-        for line in found
+        [line["engine"], line["step"], *(_text(line.get(name)) for name in names)] for line in found
     ]
+    return rows
+
+
+def width_panels(lines: Iterable[Line]) -> Panels:
+    """What a chart shows of tables of ever more partitions: for each figure those of each step."""
+    steps = [line for line in lines if line["step"] != "make"]
+    drawn = []
+    for name, text in WIDTH_FIGURES.items():
+        points: dict[str, list[tuple[float, float]]] = {}
+        for line in steps:
+            if name in line:
+                points.setdefault(line["step"], []).append((line["partitions"], line[name]))
+        drawn.append((text, points))
+    return drawn
+
+
+def widths_table(lines: Iterable[Line]) -> list[list[str]]:
+    """A line for each step and number of partitions."""
+    rows = [["step", "partitions", *WIDTH_FIGURES.values()]]
+    for line in sorted(lines, key=lambda each: WIDTH_STEPS.index(each["step"])):
+        numbers = [_text(line.get(name)) for name in WIDTH_FIGURES]
+        rows.append([line["step"], f"{line['partitions']:,}", *numbers])
     return rows
 
 
