@@ -24,6 +24,7 @@ FIGURES: Mapping[str, str] = {
     "entries": "listed entries per upsert",
     "read_calls": "storage calls per read",
     "hoodie_files": "files in .hoodie",
+    "metadata_table_files": "files of Hudi's metadata table",
     "archive_files": "archive files",
     "data_files": "data files",
 }
@@ -41,6 +42,7 @@ WIDTH_FIGURES: Mapping[str, str] = {
     "task_bytes": "bytes of the largest task",
 }
 
+FILES = ("hoodie_files", "archive_files", "metadata_table_files", "data_files")
 META_FOLDER = ".hoodie"
 ARCHIVES = ((META_FOLDER, "archived"), (META_FOLDER, "timeline", "history"))
 METADATA_TABLE = (META_FOLDER, "metadata")
@@ -51,6 +53,7 @@ def window_line(upserts: Sequence[Line], reads: Sequence[Line]) -> Line:
     """The figures of one window: medians, of CPU time the mean, as it is counted in ticks.
 
     What runs after every so many upserts is not in their median; the mean and the slowest have it.
+    Of the files, which were counted after each read, the most are told, as they come and go.
     """
     seconds = [line["seconds"] for line in upserts]
     found = {
@@ -65,6 +68,8 @@ def window_line(upserts: Sequence[Line], reads: Sequence[Line]) -> Line:
         found["calls"] = statistics.fmean(line["calls"] for line in upserts)
         found["entries"] = statistics.fmean(line["entries"] for line in upserts)
         found["read_calls"] = statistics.fmean(line["calls"] for line in reads)
+    for name in FILES:
+        found[name] = max(line[name] for line in reads)
     return {name: round(value, 4) for name, value in found.items()}
 
 
@@ -73,8 +78,7 @@ def file_counts(table: Path) -> Line:
 
     ``hoodie_files`` are those of `.hoodie` but for archives and the metadata table of Hudi.
     """
-    names = ("hoodie_files", "archive_files", "metadata_table_files", "data_files")
-    found = dict.fromkeys(names, 0)
+    found = dict.fromkeys(FILES, 0)
     for path in table.rglob("*"):
         if path.suffix == ".crc" or path.name.startswith(PARTITION_FILE) or not path.is_file():
             continue
@@ -146,7 +150,7 @@ def window_panels(lines: Iterable[Line]) -> Panels:
 def windows_table(lines: Iterable[Line]) -> list[list[str]]:
     """A line for each engine and window with its figures."""
     found = [line for line in lines if "until" in line]
-    names = [name for name in FIGURES if any(name in line for line in found)]
+    names = [name for name in FIGURES if any(line.get(name) for line in found)]
     rows = [["engine", "upserts", *(FIGURES[name] for name in names)]]
     rows += [
         [line["engine"], line["step"], *(_text(line.get(name)) for name in names)] for line in found

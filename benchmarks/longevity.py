@@ -4,9 +4,10 @@
 
 A table of 100,000 rows in four partitions; each upsert changes 1,000 of them, spread over all
 partitions, so that the table is as large in the end as it was in the beginning, and what grows is
-due to its history. Every third upsert is followed by a read of the whole table. After each tenth
-of the upserts a line tells the medians, the files of the table, and how loaded the machine was;
-in the end it is said whether they are flat after the first window but one.
+due to its history; with `--new-rows` each upsert brings so many new keys as well. Every third
+upsert is followed by a read of the whole table. After each tenth of the upserts a line tells the
+medians, the files of the table, and how loaded the machine was; in the end it is said whether they
+are flat after the first window but one.
 
 `pyhudi_in_process` is this engine without Spark: it tells the storage calls. Peers do the first
 `--peer-upserts`. All tables have Hudi's defaults, and compact as its batch writes do.
@@ -39,15 +40,15 @@ TABLE_TYPES = ("copy_on_write", "merge_on_read")
 KEY = ("id", "line")
 
 
-def prepare(upserts: int) -> Path:
+def prepare(upserts: int, new_rows: int = 0) -> Path:
     """Write the rows of the table and of each upsert, as far as they are not there yet."""
-    folder = home() / f"longevity-{ROWS}"
+    folder = home() / f"longevity-{ROWS}-{new_rows}"
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(upserts + 1):
         path = folder / input_name(number)
         if not path.exists():
             part = path.with_suffix(".part")
-            pq.write_table(rows_of(number), part)
+            pq.write_table(rows_of(number, new_rows), part)
             part.rename(path)
     return folder
 
@@ -57,10 +58,13 @@ def input_name(number: int) -> str:
     return f"{number:05d}.parquet"
 
 
-def rows_of(number: int) -> pa.Table:
-    """The rows of an upsert: each hundredth key or so, by the number of the upsert."""
+def rows_of(number: int, new_rows: int = 0) -> pa.Table:
+    """The rows of an upsert: each hundredth key, by the number of the upsert, and new ones."""
     every = ROWS // CHANGED if number else 1
     places = np.arange((number * 37) % every, ROWS, every, dtype=np.int64)
+    if number:
+        first = ROWS + (number - 1) * new_rows
+        places = np.concatenate([places, np.arange(first, first + new_rows, dtype=np.int64)])
     cents = pa.array((places * 7 + number * 13) % 1000)
     quantity = cents.cast(pa.decimal128(38, 0)).cast(pa.decimal128(15, 2))
     texts = [f"row {place} as of upsert {number}" for place in places]
@@ -105,13 +109,13 @@ def windows(
             step = Step(name="upsert", operation="upsert", source=source, brief=True)
             upserts.append(session.run(step))
             if number % READ_EVERY == 0:
-                reads.append(session.run(Step(name="read", operation="read", brief=True)))
+                read = session.run(Step(name="read", operation="read", brief=True))
+                reads.append({**read, **file_counts(table)})
         check = session.run(Step(name="check", operation="check"))
         yield {
             "step": f"{window * size + 1} to {(window + 1) * size}",
             "until": (window + 1) * size,
             **window_line(upserts, reads),
-            **file_counts(table),
             "fingerprint": check["fingerprint"],
             "load": round(os.getloadavg()[0], 1),
         }
@@ -122,7 +126,7 @@ def run_engine(record: Record, engine: str, given: argparse.Namespace, table_typ
     work, size = workload(engine, table_type), given.upserts // WINDOWS
     is_ours = engine in OUR_SIDE
     count = WINDOWS if is_ours else max(1, given.peer_upserts // size)
-    inputs = prepare(count * size)
+    inputs = prepare(count * size, given.new_rows)
     found = []
     with InProcess(work) if engine == IN_PROCESS else Session(engine, work) as session:
         for line in windows(session, inputs, work.folder, size, count):
@@ -140,6 +144,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--upserts", type=int, default=1000, help=f"a multiple of {WINDOWS}")
+    parser.add_argument("--new-rows", type=int, default=0, help="new keys in each (default none)")
     parser.add_argument("--table-type", action="append", choices=TABLE_TYPES, help="default both")
     parser.add_argument("--ours", action="append", choices=(*OUR_SIDE, "none"), help="default both")
     parser.add_argument("--peer", default="none", choices=("none", "hudi", "hudi_no_metadata"))
@@ -159,7 +164,8 @@ def main() -> None:
     engines += [] if given.peer == "none" else [given.peer]
     for table_type in given.table_type or TABLE_TYPES:
         record = Record("longevity", given.output)
-        record.begin(upserts=given.upserts, table_type=table_type, repeat=1)
+        about = {"upserts": given.upserts, "new_rows": given.new_rows, "table_type": table_type}
+        record.begin(**about)
         for engine in engines:
             run_engine(record, engine, given, table_type)
         record.end()

@@ -26,7 +26,7 @@ HEADING = "### "
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NOT_ABOUT = (
     *("command", "date", "repeat", "scale_factor", "layout", "table_type", "interleave"),
-    *("megabytes", "upserts"),
+    *("megabytes", "upserts", "new_rows"),
 )
 REWRITES = "copy_on_write"
 
@@ -42,7 +42,7 @@ class Measured:
     @property
     def what(self) -> tuple[str, ...]:
         """What tells one measurement from another."""
-        keys = ("scale_factor", "layout", "megabytes", "upserts")
+        keys = ("scale_factor", "layout", "megabytes", "upserts", "new_rows")
         kind = self.about.get("table_type", REWRITES)
         return (self.benchmark, *(str(self.about.get(key, "")) for key in keys), kind)
 
@@ -141,9 +141,10 @@ def heading(measured: Measured) -> str:
     about = measured.about
     size = f"scale factor {about.get('scale_factor')}"
     logs = "" if measured.what[-1] == REWRITES else ", merge-on-read"
+    new = f", {about['new_rows']} new rows each" if about.get("new_rows") else ""
     widths = sorted({line["partitions"] for line in measured.lines if "partitions" in line})
     return {
-        "longevity": f"{about.get('upserts', 0):,} small upserts into one table{logs}",
+        "longevity": f"{about.get('upserts', 0):,} small upserts into one table{new}{logs}",
         "width": f"One of {', '.join(f'{width:,}' for width in widths)} partitions{logs}",
         "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}{logs}",
         "partitions": f"Upserts into 1, 8 and 80 of 80 partitions, {size}",
@@ -165,7 +166,7 @@ def plotted(measured: Measured, title: str, middle: list[Line], plots: Path | No
 
 def plot_name(measured: Measured) -> str:
     """The file of a measurement's plot."""
-    parts = (part for part in measured.what if part not in ("", REWRITES))
+    parts = (part for part in measured.what if part not in ("", "0", REWRITES))
     return "-".join(["performance", *parts]) + ".svg"
 
 
