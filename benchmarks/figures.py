@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from engines import Line
     from plot import Panels
 
-WINDOWS = 10
+WINDOWS, FEWEST = 10, 3
+"""Into how many windows the upserts of a table are parted, and how many tell whether one grows."""
+
 TOLERANCE = 0.1
 """Figures that grow by no more than this, from the second window to the last, are flat."""
 
@@ -30,6 +32,7 @@ FIGURES: Mapping[str, str] = {
 }
 """What is held to be flat, where it was measured, with what it is called."""
 
+DRAWN = ("seconds", "read_seconds", "hoodie_files", "data_files", "processor_seconds", "calls")
 GROWS_BY_DESIGN = ("archive_files",)
 """Each run of archiving leaves a file, unless an option has them merged."""
 
@@ -41,6 +44,8 @@ WIDTH_FIGURES: Mapping[str, str] = {
     "entries": "listed entries",
     "task_bytes": "bytes of the largest task",
 }
+
+WIDTH_DRAWN = ("seconds", "calls")
 
 FILES = ("hoodie_files", "archive_files", "metadata_table_files", "data_files")
 META_FOLDER = ".hoodie"
@@ -103,8 +108,6 @@ def growth(values: Sequence[float]) -> float:
     machine was busy counts for little.
     """
     rest = list(enumerate(values))[1:]
-    if len(rest) < 2:
-        return 0.0
     slope = statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(rest, 2))
     begin = statistics.median(value - slope * (place - 1) for place, value in rest)
     grown = slope * (len(rest) - 1)
@@ -137,13 +140,13 @@ def window_panels(lines: Iterable[Line]) -> Panels:
     """What a chart shows of windows: for each figure the points of each engine."""
     found = [line for line in lines if "until" in line]
     drawn = []
-    for name, text in FIGURES.items():
+    for name in DRAWN:
         points: dict[str, list[tuple[float, float]]] = {}
         for line in found:
             if name in line:
                 points.setdefault(line["engine"], []).append((line["until"], line[name]))
         if points:
-            drawn.append((text, points))
+            drawn.append((FIGURES[name], points))
     return drawn
 
 
@@ -162,12 +165,11 @@ def width_panels(lines: Iterable[Line]) -> Panels:
     """What a chart shows of tables of ever more partitions: for each figure those of each step."""
     steps = [line for line in lines if line["step"] != "make"]
     drawn = []
-    for name, text in WIDTH_FIGURES.items():
+    for name in WIDTH_DRAWN:
         points: dict[str, list[tuple[float, float]]] = {}
         for line in steps:
-            if name in line:
-                points.setdefault(line["step"], []).append((line["partitions"], line[name]))
-        drawn.append((text, points))
+            points.setdefault(line["step"], []).append((line["partitions"], line[name]))
+        drawn.append((WIDTH_FIGURES[name], points))
     return drawn
 
 

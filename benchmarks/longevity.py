@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from engines import OURS, Line, Session, home, keep_to_cores
-from figures import WINDOWS, file_counts, growth_line, verdict, window_line, windows_table
+from figures import FEWEST, WINDOWS, file_counts, growth_line, verdict, window_line, windows_table
 from in_process import InProcess
 from results import Record, plain_text
 from steps import Step, Workload
@@ -132,7 +132,7 @@ def run_engine(record: Record, engine: str, given: argparse.Namespace, table_typ
         for line in windows(session, inputs, work.folder, size, count):
             found.append({"engine": engine, **line})
             record.add(found[-1])
-    if count > 1:
+    if count >= FEWEST:
         growths = {"engine": engine, "step": "all", **growth_line(found)}
         record.add(growths)
         print(f"{engine}, {table_type}: {verdict(growths)}", file=sys.stderr)

@@ -73,8 +73,8 @@ def draw(title: str, engines: Sequence[str], groups: Groups, file: Path) -> None
         figure.savefig(file, format="svg", metadata={"Date": None})
 
 
-def draw_lines(title: str, below: str, panels: Panels, file: Path) -> None:
-    """Write a chart as SVG with a panel for each figure, to scale from zero.
+def draw_lines(title: str, below: str, panels: Panels, file: Path, scale: str = "linear") -> None:
+    """Write a chart as SVG with a panel for each figure, to scale from zero, or logarithmic.
 
     ``below`` says what is along the horizontal axis. The same values give the same bytes. Needs
     matplotlib, of the extra ``bench``.
@@ -92,15 +92,18 @@ def draw_lines(title: str, below: str, panels: Panels, file: Path) -> None:
         for (name, lines), axes in zip(panels, places, strict=False):
             for engine, points in lines.items():
                 along, values = zip(*points, strict=True)
-                axes.plot(along, values, marker="o", markersize=3, color=colours[engine])
+                mark = "o" if len(along) < 5 else None
+                axes.plot(along, values, marker=mark, markersize=4, color=colours[engine])
+            axes.set(xscale=scale, yscale=scale)
             axes.set_title(name, loc="left", fontsize=9)
-            axes.set_ylim(bottom=0)
+            axes.set_xlabel(below, fontsize=8)
+            if scale == "linear":
+                axes.set_ylim(0, 1.1 * max(value for line in lines.values() for _, value in line))
             axes.tick_params(labelsize=8)
             axes.grid(color="#dddddd")
             axes.spines[["top", "right"]].set_visible(False)
         for axes in list(figure.axes)[len(panels) :]:
             axes.set_visible(False)
-        figure.supxlabel(below, fontsize=9)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         marks = [Line2D([], [], color=colours[name]) for name in engines]
         figure.legend(marks, engines, loc="outside lower left", ncols=4, frameon=False)

@@ -118,7 +118,7 @@ def figures_section(measured: Measured, title: str, plots: Path | None) -> list[
     if plots:
         below = "upserts" if is_long else "partitions"
         shown = window_panels(lines) if is_long else width_panels(lines)
-        draw_lines(title, below, shown, plots / name)
+        draw_lines(title, below, shown, plots / name, "linear" if is_long else "log")
     table = windows_table(lines) if is_long else widths_table(lines)
     return [*found, *markdown(table), "", f"![{title}]({name})", ""]
 
