@@ -2,15 +2,16 @@
 
     python benchmarks/width.py --partitions 100 --partitions 1000 --partitions 10000
 
-Every partition has one file of ten rows. One partition alone is upserted, often enough that the
-table is cleaned and archived, and read after each upsert. This engine without Spark, so that its
-storage calls can be counted, as can the bytes of what a task is sent. A line tells of one step:
+Every partition has one file of ten rows. A line tells of one step:
 
     make           the table, written at once
     upsert         into one partition, before anything is to be cleaned
     first_clean    the upsert after which the table is cleaned for the first time
     upsert_later   after that
-    read           of the one partition
+    read           of the one partition, after each upsert
+
+It is this engine without Spark, so that its storage calls can be counted, as can the bytes of what
+a task is sent.
 """
 
 from __future__ import annotations
