@@ -116,9 +116,8 @@ def growth(values: Sequence[float]) -> float:
 
 def growth_line(windows: Sequence[Line]) -> Line:
     """How much each figure grows, and which are not flat."""
-    found = {
-        name: growth([line[name] for line in windows]) for name in FIGURES if name in windows[0]
-    }
+    names = [name for name in FIGURES if any(line.get(name) for line in windows)]
+    found = {name: growth([line[name] for line in windows]) for name in names}
     grown = [
         name for name, share in found.items() if share > TOLERANCE and name not in GROWS_BY_DESIGN
     ]
@@ -129,11 +128,15 @@ def verdict(line: Line) -> str:
     """Whether the figures are flat after the first window but one, and by how much they are not."""
     grown = [f"{FIGURES[name]} {line['growth'][name]:+.0%}" for name in line["not_flat"]]
     if grown:
-        return f"not flat from the second window to the last: {', '.join(grown)}"
-    most = max(
+        told = f"not flat from the second window to the last: {', '.join(grown)}"
+        is_time_alone = set(line["not_flat"]) <= {"seconds", "read_seconds"}
+        is_busy = is_time_alone and "processor_seconds" in line["growth"]
+        return f"{told}, while the CPU time is: look at the load" if is_busy else told
+    share, name = max(
         (share, name) for name, share in line["growth"].items() if name not in GROWS_BY_DESIGN
     )
-    return f"flat from the second window on; at most {FIGURES[most[1]]} {most[0]:+.0%}"
+    most = f"{FIGURES[name]} grow most, {share:+.0%}" if share > 0 else "nothing grows"
+    return f"flat from the second window on; {most}"
 
 
 def window_panels(lines: Iterable[Line]) -> Panels:

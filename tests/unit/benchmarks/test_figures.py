@@ -39,7 +39,17 @@ def test_what_grows_is_named_with_its_share_but_for_archive_files() -> None:
 def test_flat_figures_are_called_flat_with_the_one_that_grows_most() -> None:
     windows = [{"seconds": 1.0 + number / 100, "data_files": 44} for number in range(4)]
     assert verdict(growth_line(windows)) == (
-        "flat from the second window on; at most seconds per upsert +2%"
+        "flat from the second window on; seconds per upsert grow most, +2%"
+    )
+    still = growth_line([{"seconds": 1.0 - number / 100} for number in range(4)])
+    assert verdict(still) == "flat from the second window on; nothing grows"
+
+
+def test_seconds_that_other_work_took_are_told_by_the_cpu_time() -> None:
+    windows = [{"seconds": 1.0 + number, "processor_seconds": 0.5} for number in range(4)]
+    assert verdict(growth_line(windows)) == (
+        "not flat from the second window to the last: seconds per upsert +100%, while the CPU time "
+        "is: look at the load"
     )
 
 
