@@ -27,8 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from engines import OURS, ROOT, clean_environment, keep_to_cores, oracle_python, rotated
-from inputs import home
+from engines import OURS, ROOT, clean_environment, home, keep_to_cores, oracle_python, rotated
 from results import Record, plain_text, seconds_table
 from results import medians as medians_of
 from run_spark_peer import HUDI, jar

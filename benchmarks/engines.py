@@ -38,7 +38,8 @@ SCRIPTS = {
     "iceberg": "run_spark_peer.py",
     "delta_rs": "run_delta_rs.py",
 }
-ON_SPARK_35 = ("pyhudi_spark35", "hudi", "hudi_no_metadata", "delta", "iceberg")
+BESIDE_HUDI = ("delta", "iceberg")
+ON_SPARK_35 = ("pyhudi_spark35", "hudi", "hudi_no_metadata", *BESIDE_HUDI)
 SPARKS_OWN = ("SPARK_HOME", "SPARK_LOCAL_DIRS", "PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS")
 GIB = 1 << 30
 Line = dict[str, Any]
@@ -77,11 +78,17 @@ def chosen(ours: Sequence[str] | None, peers: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((*(ours or OUR_SIDE), *(name for name in named if name != "none"))))
 
 
+def home() -> Path:
+    """Where inputs and tables lie: $PYHUDI_BENCH_HOME, by default ~/.cache/pyhudi-bench."""
+    return Path(os.environ.get("PYHUDI_BENCH_HOME", Path.home() / ".cache" / "pyhudi-bench"))
+
+
 @functools.cache
-def oracle_python() -> Path:
-    """The Python with pyspark 3.5 that `setup.sh` prepares, with the peers' jars."""
+def oracle_python(engine: str = "hudi") -> Path:
+    """The Python with pyspark 3.5 that `setup.sh` prepares, with the jars that an engine needs."""
     setup = ROOT / "tests" / "interop" / "setup.sh"
-    subprocess.run([setup, "--peers"], check=True, stdout=sys.stderr)
+    more = ["--peers"] if engine in BESIDE_HUDI else []
+    subprocess.run([setup, *more], check=True, stdout=sys.stderr)
     default = Path.home() / ".cache" / "pyhudi-oracle"
     return Path(os.environ.get("PYHUDI_ORACLE_HOME", default)) / "venv" / "bin" / "python"
 
@@ -110,7 +117,7 @@ class Session:
     def __init__(self, engine: str, work: Workload) -> None:
         self.engine = engine
         self._work = work
-        python = oracle_python() if engine in ON_SPARK_35 else Path(sys.executable)
+        python = oracle_python(engine) if engine in ON_SPARK_35 else Path(sys.executable)
         self._process = subprocess.Popen(
             [python, HERE / SCRIPTS[engine], engine, work.to_json()],
             env=clean_environment(with_engine=engine.startswith(OURS)),

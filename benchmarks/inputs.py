@@ -7,12 +7,12 @@ and one new order for every 100 rows; del1 names 1 of 100 rows to delete.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import duckdb
+from engines import home
 
 NEW_ORDERS_FROM = 100_000_000
 FIRST_MONTH = "1992-02-01"
@@ -25,11 +25,6 @@ BASE = """
            CAST(1 AS BIGINT) AS updated_at
     FROM read_parquet('{source}') AS lineitem
 """
-
-
-def home() -> Path:
-    """Where inputs and tables lie: $PYHUDI_BENCH_HOME, by default ~/.cache/pyhudi-bench."""
-    return Path(os.environ.get("PYHUDI_BENCH_HOME", Path.home() / ".cache" / "pyhudi-bench"))
 
 
 def share(salt: int, of_ten_thousand: int) -> str:

@@ -22,8 +22,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
-from engines import OURS, Line, Session, keep_to_cores
-from inputs import home
+from engines import OURS, Line, Session, home, keep_to_cores
 from results import Record, memory_table, plain_text, seconds_table
 from results import medians as medians_of
 from steps import Step, Workload, is_data

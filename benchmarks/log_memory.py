@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from inputs import home
+from engines import home
 from memory import PROC
 
 import pyhudi

@@ -1,4 +1,4 @@
-"""Peak memory of a Spark driver, its JVM and its Python workers, read from /proc as they run.
+"""Peak memory and CPU time of a Spark driver, its JVM and its Python workers, read from /proc.
 
 Of a single worker the kernel itself keeps the highest size (VmHWM), so that no short peak between
 two samples is lost; it is set back when a watch begins.
@@ -15,6 +15,9 @@ from pathlib import Path
 PROC = Path("/proc")
 INTERVAL_SECONDS = 0.2
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+TIMES = slice(11, 15)
+"""Where `stat` has user and system time of a process, and of the children it has waited for."""
 
 
 @dataclass
@@ -63,6 +66,19 @@ def descendants(root: int, processes: dict[int, tuple[int, str]]) -> list[int]:
         found += below
         waiting += below
     return found
+
+
+def processor_seconds() -> float:
+    """CPU time of this process and all below it so far, those that ended among them."""
+    return sum(_ticks(pid) for pid in (os.getpid(), *descendants(os.getpid(), parents()))) / TICKS
+
+
+def _ticks(pid: int) -> int:
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:  # it ended meanwhile, or there is no /proc
+        return 0
+    return sum(map(int, text[text.rindex(")") + 2 :].split()[TIMES]))
 
 
 def resident_bytes(pid: int) -> int:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from engines import add_arguments, chosen, take_turns
-from inputs import home, prepare_months
+from engines import add_arguments, chosen, home, take_turns
+from inputs import prepare_months
 from results import Record, show
 from steps import Step, Workload
 

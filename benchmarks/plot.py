@@ -1,8 +1,8 @@
-"""A bar chart of seconds by step and engine."""
+"""Charts: bars of seconds by step and engine, lines of figures over the upserts of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -11,6 +11,9 @@ COLOURS = ("#0b6e4f", "#6bbf59", "#c1440e", "#2f6db5", "#8e5ea2", "#e0a106", "#7
 
 Groups = Sequence[tuple[str, Sequence[float | None]]]
 """A step and its values, one for each engine, None where it was not measured."""
+
+Panels = Sequence[tuple[str, Mapping[str, Sequence[tuple[float, float]]]]]
+"""A figure and its points, those of each engine."""
 
 
 @dataclass(frozen=True)
@@ -67,4 +70,41 @@ def draw(title: str, engines: Sequence[str], groups: Groups, file: Path) -> None
         axes.spines[:].set_visible(False)
         axes.set_title(title, loc="left")
         figure.legend(loc="outside lower left", ncols=4, frameon=False)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def draw_lines(title: str, below: str, panels: Panels, file: Path, scale: str = "linear") -> None:
+    """Write a chart as SVG with a panel for each figure, to scale from zero, or logarithmic.
+
+    ``below`` says what is along the horizontal axis. The same values give the same bytes. Needs
+    matplotlib, of the extra ``bench``.
+    """
+    import matplotlib  # noqa: PLC0415 - the rest of a report is made without it
+    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    engines = list(dict.fromkeys(name for _, lines in panels for name in lines))
+    colours = dict(zip(engines, cycle(COLOURS), strict=False))
+    rows = -(-len(panels) // 2)
+    with matplotlib.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "none"}):
+        figure = Figure(figsize=(9, 0.8 + rows * 2.2), layout="constrained")
+        places = figure.subplots(rows, 2, squeeze=False).flat
+        for (name, lines), axes in zip(panels, places, strict=False):
+            for engine, points in lines.items():
+                along, values = zip(*points, strict=True)
+                mark = "o" if len(along) < 5 else None
+                axes.plot(along, values, marker=mark, markersize=4, color=colours[engine])
+            axes.set(xscale=scale, yscale=scale)
+            axes.set_title(name, loc="left", fontsize=9)
+            axes.set_xlabel(below, fontsize=8)
+            if scale == "linear":
+                axes.set_ylim(0, 1.1 * max(value for line in lines.values() for _, value in line))
+            axes.tick_params(labelsize=8)
+            axes.grid(color="#dddddd")
+            axes.spines[["top", "right"]].set_visible(False)
+        for axes in list(figure.axes)[len(panels) :]:
+            axes.set_visible(False)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+        marks = [Line2D([], [], color=colours[name]) for name in engines]
+        figure.legend(marks, engines, loc="outside lower left", ncols=4, frameon=False)
         figure.savefig(file, format="svg", metadata={"Date": None})

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from engines import ROOT, Line
-from plot import draw
+from figures import verdict, width_panels, widths_table, window_panels, windows_table
+from plot import draw, draw_lines
 from results import by_step, engines_of, medians, memory_table, seconds_table
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -25,7 +26,7 @@ HEADING = "### "
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NOT_ABOUT = (
     *("command", "date", "repeat", "scale_factor", "layout", "table_type", "interleave"),
-    "megabytes",
+    *("megabytes", "upserts", "new_rows"),
 )
 REWRITES = "copy_on_write"
 
@@ -41,7 +42,7 @@ class Measured:
     @property
     def what(self) -> tuple[str, ...]:
         """What tells one measurement from another."""
-        keys = ("scale_factor", "layout", "megabytes")
+        keys = ("scale_factor", "layout", "megabytes", "upserts", "new_rows")
         kind = self.about.get("table_type", REWRITES)
         return (self.benchmark, *(str(self.about.get(key, "")) for key in keys), kind)
 
@@ -72,16 +73,17 @@ def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
 def section(measured: Measured, plots: Path | None) -> list[str]:
     """Heading, command, tables, plot of one measurement; writes the plot into a folder, if any."""
     title = heading(measured)
+    if measured.benchmark in ("longevity", "width"):
+        return figures_section(measured, title, plots)
     middle = medians(measured.lines)
     more = ("rows", "files_written") if measured.benchmark == "partitions" else ("rows",)
     is_large = measured.benchmark == "large_file"
     about = measured.about
-    engines = ", ".join(f"{k} {v}" for k, v in about.items() if k not in NOT_ABOUT)
     lines = [
         f"{HEADING}{title}",
         "",
-        f"`{about['command']}`, {about['date']}, median of {about['repeat']} ({engines}). Seconds; "
-        "in parentheses how many times ours a peer took.",
+        f"`{about['command']}`, {about['date']}, median of {about['repeat']} "
+        f"({_machine(about)}). Seconds; in parentheses how many times ours a peer took.",
         "",
         *markdown(files_table(middle) if is_large else seconds_table(middle, more)),
         "",
@@ -95,6 +97,30 @@ def section(measured: Measured, plots: Path | None) -> list[str]:
             "",
         ]
     return lines
+
+
+def figures_section(measured: Measured, title: str, plots: Path | None) -> list[str]:
+    """The section of figures over upserts or partitions: what grows, the table, the chart."""
+    about, lines = measured.about, measured.lines
+    is_long = measured.benchmark == "longevity"
+    loads = [line["load"] for line in lines if "load" in line]
+    found = [
+        f"{HEADING}{title}",
+        "",
+        f"`{about['command']}`, {about['date']} ({_machine(about)}; other work on the machine: the "
+        f"load average was {min(loads):.0f} to {max(loads):.0f}).",
+        "",
+    ]
+    for line in lines:
+        if "growth" in line:
+            found += [f"{line['engine']}: {verdict(line)}.", ""]
+    name = plot_name(measured)
+    if plots:
+        below = "upserts" if is_long else "partitions"
+        shown = window_panels(lines) if is_long else width_panels(lines)
+        draw_lines(title, below, shown, plots / name, "linear" if is_long else "log")
+    table = windows_table(lines) if is_long else widths_table(lines)
+    return [*found, *markdown(table), "", f"![{title}]({name})", ""]
 
 
 def files_table(middle: Sequence[Line]) -> list[list[str]]:
@@ -115,7 +141,11 @@ def heading(measured: Measured) -> str:
     about = measured.about
     size = f"scale factor {about.get('scale_factor')}"
     logs = "" if measured.what[-1] == REWRITES else ", merge-on-read"
+    new = f", {about['new_rows']} new rows each" if about.get("new_rows") else ""
+    widths = sorted({line["partitions"] for line in measured.lines if "partitions" in line})
     return {
+        "longevity": f"{about.get('upserts', 0):,} small upserts into one table{new}{logs}",
+        "width": f"One of {', '.join(f'{width:,}' for width in widths)} partitions{logs}",
         "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}{logs}",
         "partitions": f"Upserts into 1, 8 and 80 of 80 partitions, {size}",
         "cold": "A cold spark-submit, 10,000 flights",
@@ -128,13 +158,20 @@ def plotted(measured: Measured, title: str, middle: list[Line], plots: Path | No
     steps = {name: lines for name, lines in by_step(middle).items() if name != "start"}
     engines = engines_of(steps)
     groups = [(name, [_seconds(lines.get(e)) for e in engines]) for name, lines in steps.items()]
-    name = (
-        "-".join(["performance", *(part for part in measured.what if part not in ("", REWRITES))])
-        + ".svg"
-    )
+    name = plot_name(measured)
     if plots:
         draw(f"{title}: seconds", engines, groups, plots / name)
     return [f"![{title}]({name})", ""]
+
+
+def plot_name(measured: Measured) -> str:
+    """The file of a measurement's plot."""
+    parts = (part for part in measured.what if part not in ("", "0", REWRITES))
+    return "-".join(["performance", *parts]) + ".svg"
+
+
+def _machine(about: Line) -> str:
+    return ", ".join(f"{k} {v}" for k, v in about.items() if k not in NOT_ABOUT)
 
 
 def _seconds(line: dict[str, Any] | None) -> float | None:

@@ -107,7 +107,8 @@ def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupRe
         profile,
         by_partition,
         sizing=sizing,
-        record_size_bytes=run.record_size(table),
+        # Where new rows go depends on it; it takes reading the commits on the timeline.
+        record_size_bytes=run.record_size(table) if profile.has_inserts else 1,
         new_file_id=lambda: f"{new_file_id_prefix()}-0",
         logs=found.targets,
     )

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pyarrow.compute as pc
+import pytest
 
 import pyhudi
+from pyhudi.pipeline.write_run import WriteRun
 from pyhudi.schema.metafields import META_FIELDS
 from tests.support.golden import golden_copy
 from tests.support.orders import (
@@ -72,6 +74,21 @@ def test_without_small_files_new_keys_get_files_of_their_own(table: Path) -> Non
     assert (found.files["created"], found.files["appended"]) == (2, 2)
     assert (found.files["rewritten"], found.records["inserted"]) == (0, 2)
     assert rows_of(table) == sorted([*tuples(FIRST)[:8], *tuples(many(range(8, 12), 2, "new"))])
+
+
+def test_how_large_records_are_is_asked_only_where_new_keys_come(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier commits are read for it, as many as there are."""
+    asked: list[int] = []
+    monkeypatch.setattr(WriteRun, "record_size", lambda *_: asked.append(1) or 100)
+    write(table, FIRST, "insert", LOGGED)
+    assert len(asked) == 1
+    write(table, many(range(10), 2, "new"), "upsert", LOGGED)
+    write(table, orders(("k0001", "p1", 0, "")).select(["id", "part"]), "delete", LOGGED)
+    assert len(asked) == 1
+    write(table, many(range(20, 22), 2, "new"), "upsert", LOGGED)
+    assert len(asked) == 2
 
 
 def test_a_record_that_moves_is_deleted_in_a_log_and_may_come_back(table: Path) -> None:

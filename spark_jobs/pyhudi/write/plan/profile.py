@@ -25,7 +25,12 @@ class WorkloadProfile:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is to be written."""
-        return not any(self.inserts.values()) and not self.updates and not self.possible
+        return not self.has_inserts and not self.updates
+
+    @property
+    def has_inserts(self) -> bool:
+        """Whether rows of new keys come, or may."""
+        return any(self.inserts.values()) or bool(self.possible)
 
     @property
     def partitions(self) -> tuple[str, ...]:
