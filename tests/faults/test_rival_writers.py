@@ -23,7 +23,7 @@ from pyhudi.transaction.heartbeat import HEARTBEATS
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.tickets import take_ticket
 from tests.support.clocks import FakeClock
-from tests.support.faulty import Faults, FaultyStorage, dead_pid, heartbeat_of
+from tests.support.faulty import Faults, FaultyStorage, bury, dead_pid, heartbeat_of
 from tests.support.in_process import (
     CONFIG,
     KINDS,
@@ -306,3 +306,39 @@ def test_a_writer_that_was_taken_for_dead_cannot_commit() -> None:
     write(storage, {("y", "n"): (3, "next")}, clock)
     assert leftovers(storage) == []
     assert read_rows(storage) == {**RIVALS[1], ("y", "n"): (3, "next")}
+
+
+@pytest.mark.parametrize("config", [CONFIG, MERGE_ON_READ], ids=["rewritten", "appended"])
+def test_of_a_slow_writer_and_one_that_takes_it_for_dead_nobody_loses_rows(
+    config: TableConfig,
+) -> None:
+    """Whoever is told that it landed has its rows in the table, and nobody else has."""
+    written = new_table(config)
+    write(written, OLD, clock_at())
+    chooser = random.Random(5)
+    told = []
+    for number in range(0, 90, STEP):
+        order = [0] * chooser.randrange(16, 40) + [1] * chooser.randrange(30)
+        burst = 1 + number % 3
+        order += [who for _ in range(60) for who in [chooser.randrange(2)] * burst]
+        storage = written.copy()
+        storage.now_ms = NOW_MS + 10_000
+
+        def impatient(own: TurnStorage, below: MemoryStorage = storage) -> None:
+            own.exists(".hoodie")
+            bury(below)
+            write(own, rows_of_writer(2), clock_at(NOW_MS + 20_000))
+
+        slow = partial(write, rows=rows_of_writer(1), clock=clock_at(NOW_MS + 10_000))
+        raised = run_in_turns(storage, order, slow, impatient)
+        assert all(error is None or isinstance(error, ConflictError) for error in raised), raised
+        wanted = dict(OLD)
+        for writer, error in enumerate(raised, 1):
+            wanted |= rows_of_writer(writer) if error is None else {}
+        assert read_rows(storage) == wanted, (number, raised)
+        bury(storage)
+        write(storage, {("y", "n"): (3, "next")}, clock_at(NOW_MS + 30_000))
+        assert leftovers(storage) == [], (number, raised)
+        assert read_rows(storage) == {**wanted, ("y", "n"): (3, "next")}, (number, raised)
+        told.append(raised[0] is None)
+    assert 0.2 < told.count(True) / len(told) < 0.8

@@ -34,7 +34,6 @@ from pyhudi.actions.rollback import (
 from pyhudi.errors import (
     AlreadyExistsError,
     CorruptTableError,
-    InvariantError,
     MissingFileError,
     StorageError,
 )
@@ -64,7 +63,6 @@ def undo(table: Table, clock: Clock, instant: Instant) -> None:
     A compaction goes back to its plan, of any other nothing stays.
 
     Raises:
-        InvariantError: the instant is completed.
         StorageError: the storage failed; whoever undoes it next goes on from where this one came.
     """
     if instant.action is Action.COMPACTION:
@@ -76,19 +74,28 @@ def undo(table: Table, clock: Clock, instant: Instant) -> None:
 def roll_back(table: Table, clock: Clock, instant: str) -> None:
     """Undo one pending write: afterwards the table is as it was before it.
 
+    One that was slow, not dead, and completes meanwhile, stays.
+
     Raises:
-        InvariantError: the instant is completed.
         StorageError: the storage failed; the next writer goes on from where this one came.
     """
-    writes = table.active.load().write_instants()
-    write = next((found for found in writes if found.time == instant), None)
-    if write is None:
+    write = _write_at(table.active, instant)
+    if write is None or write.is_completed:
         return
-    if write.is_completed:
-        raise InvariantError(f"instant {instant} is completed and cannot be rolled back here")
     plan = plan_rollback(table, write)
     _log.warning("%s: rolling back instant %s, which did not complete", table.config.name, instant)
-    finish_rollback(table, clock, _requested(table, clock, plan))
+    rollback = _requested(table, clock, plan)
+    now = _write_at(table.active, instant)
+    if now is not None and now.is_completed:
+        # It has looked for the last time whether anybody undoes it.
+        withdraw_rollback(table.active, rollback)
+        return
+    finish_rollback(table, clock, rollback)
+
+
+def _write_at(active: ActiveTimeline, instant: str) -> Instant | None:
+    writes = active.load().write_instants()
+    return next((found for found in writes if found.time == instant), None)
 
 
 def revert_compaction(table: Table, clock: Clock, instant: Instant) -> None:

@@ -16,7 +16,7 @@ from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.heartbeat import is_alive
-from pyhudi.transaction.markers import MarkedFile
+from pyhudi.transaction.markers import MarkedFile, delete_written
 from pyhudi.transaction.tickets import Ticket
 
 _RIVAL_WAITS_S = (0.05, 0.1, 0.2, 0.4)
@@ -104,13 +104,18 @@ class Alone:
     ) -> None:
         """Nobody else has files at this instant."""
 
-    def check_held(self, writer: Writer, instant: Instant, _: Collection[str]) -> None:
+    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
         """Whoever takes a writer for dead rolls it back, which takes its request away."""
         if not writer.active.is_requested(instant):
-            raise ConflictError(
-                f"instant {instant.time} was rolled back by another writer; retry",
-                where=writer.storage.uri,
-            )
+            delete_written(writer.storage, instant.time, files)
+            raise undone_by_another(writer, instant.time)
+
+
+def undone_by_another(writer: Writer, instant: str) -> ConflictError:
+    """The error of one that was taken for dead."""
+    return ConflictError(
+        f"instant {instant} was rolled back by another writer; retry", where=writer.storage.uri
+    )
 
 
 def at_work(writer: Writer, instants: Collection[str]) -> WriterAtWorkError:

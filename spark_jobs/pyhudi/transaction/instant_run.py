@@ -6,7 +6,8 @@
       │          └───────────┴────────────┴── any failure: undo, the table is as it was
       └─ another writer in the way: ConflictError
 
-Before the commit point anything may be abandoned; after it nothing is undone.
+Before the commit point anything may be abandoned; after it nothing is undone, but for an instant
+that another writer takes for dead and has begun to undo.
 """
 
 from __future__ import annotations
@@ -16,18 +17,26 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from pyhudi.config.table import TableType
-from pyhudi.errors import AlreadyExistsError, ConflictError, HudiError, StorageError
+from pyhudi.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    CorruptTableError,
+    HudiError,
+    MissingFileError,
+    StorageError,
+)
 from pyhudi.timeline.active import ActiveTimeline, Metadata
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.exclusion import Alone, Exclusion, Writer
+from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction.exclusion import Alone, Exclusion, Writer, undone_by_another
 from pyhudi.transaction.heartbeat import (
     Heartbeat,
     delete_heartbeat,
     give_heartbeat_up,
     start_heartbeat,
 )
-from pyhudi.transaction.markers import delete_markers, delete_strays, read_markers
+from pyhudi.transaction.markers import delete_markers, delete_strays, delete_written, read_markers
 
 _DRAWS = 100
 _log = logging.getLogger(__name__)
@@ -104,6 +113,7 @@ class InstantRun:
         delete_strays(writer.storage, self.instant, marked, files)
         self._exclusion.check_held(writer, instant, files)
         completed = complete_instant(writer.active, instant, metadata, writer.clock)
+        _check_kept(writer, completed, instant, files)
         self._is_complete = True
         try:
             delete_markers(writer.storage, self.instant)
@@ -172,6 +182,40 @@ def complete_instant(
     # Whatever must know of the files before readers see them, as a metadata table must, is written
     # here: they are reconciled, and nobody else has begun.
     return active.complete(instant, metadata, clock)  # the commit point
+
+
+def _check_kept(
+    writer: Writer, completed: Instant, requested: Instant, files: frozenset[str]
+) -> None:
+    """Take an instant back at once that was taken for dead since the last look.
+
+    Whoever undoes it has planned that before it deletes a file, and takes the request away last.
+    """
+    try:
+        if not _is_undone(writer.active, requested):
+            return
+    except StorageError as failure:
+        _log.warning("nobody knows whether %s was taken for dead: %s", completed.time, failure)
+        return
+    writer.active.remove(completed)
+    delete_written(writer.storage, completed.time, files)
+    raise undone_by_another(writer, completed.time)
+
+
+def _is_undone(active: ActiveTimeline, requested: Instant) -> bool:
+    """Whether another writer has undone an instant, or is about to."""
+    states = [file.instant for file in active.state_files()]
+    pending = Timeline.of(states).pending()
+    for rollback in (found for found in pending if found.action is Action.ROLLBACK):
+        try:
+            target = active.read_rollback_plan(rollback).instant
+        except MissingFileError:  # it has ended since
+            return not active.is_requested(requested)
+        except CorruptTableError:  # it died before it had deleted anything, and is planned anew
+            continue
+        if target.time == requested.time:
+            return True
+    return requested not in states
 
 
 def draw_instant(active: ActiveTimeline, clock: Clock, take: Callable[[str], bool]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi.errors import AlreadyExistsError, CorruptTableError, located
-from pyhudi.filegroup.names import inner_path
+from pyhudi.filegroup.names import inner_path, parse_log_file_name
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.transaction.appended import is_own_log
 
@@ -98,6 +98,17 @@ def delete_strays(
     for path in strays:
         storage.delete(path)
     return strays
+
+
+def delete_written(storage: Storage, instant: str, files: Iterable[str]) -> None:
+    """Delete the files that a write made, at these paths, some of them after it was rolled back.
+
+    A log file may be another write's by now: the number of a version is free once its file is gone.
+    """
+    for path in files:
+        name = path.rpartition("/")[2]
+        if parse_log_file_name(name) is None or is_own_log(storage, path, instant):
+            storage.delete(path)
 
 
 def delete_markers(storage: Storage, instant: str) -> None:

@@ -41,7 +41,7 @@ from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.heartbeat import delete_heartbeat, start_heartbeat
 from pyhudi.transaction.instant_run import InstantRun, nobody_writing
-from pyhudi.transaction.markers import MarkedFile
+from pyhudi.transaction.markers import MarkedFile, delete_written
 
 _READERS = 16
 _FEW_SLICES = 16
@@ -126,8 +126,7 @@ class WritersKeptOut:
         if is_there and timeline.contains(self._lock):
             return
         # The markers went with the rollback, and tasks may have gone on after it.
-        for path in files:
-            writer.storage.delete(path)
+        delete_written(writer.storage, instant.time, files)
         raise ConflictError(
             f"log compaction {instant.time} was rolled back by another writer; plan another",
             where=writer.storage.uri,
