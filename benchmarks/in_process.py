@@ -72,6 +72,12 @@ class CountingStorage:
         self.counts.entries += len(found)
         return found
 
+    def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+        """The files below a folder."""
+        found = self._counted("walk").walk(path, without)
+        self.counts.entries += len(found)
+        return found
+
     def status(self, path: str) -> FileStatus | None:
         """The entry at a path."""
         return self._counted("status").status(path)

@@ -1,6 +1,7 @@
 """A storage that gives no answer, or half of one."""
 
 from functools import partial
+from typing import TypeVar
 
 import pytest
 
@@ -26,6 +27,9 @@ NEXT: Rows = {("x", "a"): (9, "next"), ("z", "n"): (9, "next")}
 TRIED = 1 if IS_WHOLE else 9 * STEP
 
 
+Statuses = TypeVar("Statuses", list[FileStatus], tuple[FileStatus, ...])
+
+
 class HalfListed(FaultyStorage):
     """One of the listings of data files ends midway, or begins there, and nobody says so."""
 
@@ -33,13 +37,19 @@ class HalfListed(FaultyStorage):
         super().__init__(inner, Faults())
         self.at, self.is_end_lost, self.listings = at, is_end_lost, 0
 
-    def list(self, path: str) -> list[FileStatus]:
-        found = super().list(path)
-        self.listings += path != ".hoodie"
-        if path == ".hoodie" or self.listings != self.at:
+    def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+        return self._part_of(super().walk(path, without))
+
+    def _part_of(self, found: Statuses) -> Statuses:
+        self.listings += 1
+        if self.listings != self.at:
             return found
         middle = len(found) // 2
         return found[:middle] if self.is_end_lost else found[middle:]
+
+    def list(self, path: str) -> list[FileStatus]:
+        found = super().list(path)
+        return found if path == ".hoodie" else self._part_of(found)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -91,6 +91,9 @@ class FaultyStorage:
     def list(self, path: str) -> list[FileStatus]:
         return self._call(lambda: self.inner.list(path))
 
+    def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+        return self._call(lambda: self.inner.walk(path, without))
+
     def status(self, path: str) -> FileStatus | None:
         return self._call(lambda: self.inner.status(path))
 

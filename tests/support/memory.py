@@ -54,6 +54,14 @@ class MemoryStorage:
         }
         return [self._status(prefix + name) for name in sorted(names)]
 
+    def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+        prefix, left_out = f"{path}/" if path else "", f"{without}/"
+        return tuple(
+            self._status(found)
+            for found in sorted(self.files)
+            if found.startswith(prefix) and (without is None or not found.startswith(left_out))
+        )
+
     def status(self, path: str) -> FileStatus | None:
         is_there = path in self.files or any(found.startswith(f"{path}/") for found in self.files)
         return self._status(path) if is_there else None

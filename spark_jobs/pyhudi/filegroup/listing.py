@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -23,8 +24,8 @@ class ListedFiles:
 class StorageListing:
     """Finds partitions and files by listing.
 
-    A folder is a partition when it holds a ``.hoodie_partition_metadata`` file; only the folders
-    below one that does not are looked into.
+    A folder is a partition when it holds a ``.hoodie_partition_metadata`` file; what lies below
+    one is none.
 
     Source: FileSystemBackedTableMetadata, Hudi 0.15.
     """
@@ -33,7 +34,7 @@ class StorageListing:
 
     def partitions(self) -> tuple[str, ...]:
         """The partition paths, sorted; ``""`` alone for a table without partitions."""
-        return tuple(sorted(path for path, _ in self._walk("")))
+        return tuple(sorted(path for path, _ in self._folders()))
 
     def files(
         self,
@@ -41,13 +42,13 @@ class StorageListing:
         *,
         is_kept: Callable[[str], bool] | None = None,
     ) -> ListedFiles:
-        """The data files of all partitions or some; each folder is listed once.
+        """The data files of all partitions, by one walk, or of some, whose folders are listed.
 
         Partitions are named, or those that ``is_kept`` keeps.
         """
         if partitions is None:
             kept = is_kept or (lambda _: True)
-            folders = [(path, entries) for path, entries in self._walk("") if kept(path)]
+            folders = [(path, entries) for path, entries in self._folders() if kept(path)]
         else:
             folders = [(path, self.storage.list(path)) for path in sorted(partitions)]
         found = [(path, each) for path, entries in folders for each in entries if not each.is_dir]
@@ -59,11 +60,27 @@ class StorageListing:
             cdc_files=tuple(file for file in logs if file is not None and file.name.is_cdc),
         )
 
-    def _walk(self, folder: str) -> Iterator[tuple[str, list[FileStatus]]]:
-        entries = self.storage.list(folder)
-        if any(entry.name.startswith(PARTITION_METADATA_PREFIX) for entry in entries):
-            yield folder, entries
-            return
-        for entry in entries:
-            if entry.is_dir and entry.path != METADATA_FOLDER:
-                yield from self._walk(entry.path)
+    def _folders(self) -> Iterator[tuple[str, list[FileStatus]]]:
+        """Each partition with what lies in it."""
+        entries: dict[str, list[FileStatus]] = defaultdict(list)
+        partitions = set[str]()
+        for entry in self.storage.walk("", without=METADATA_FOLDER):
+            folder, _, name = entry.path.rpartition("/")
+            entries[folder].append(entry)
+            if name.startswith(PARTITION_METADATA_PREFIX):
+                partitions.add(folder)
+        for folder, found in entries.items():
+            if any(above in partitions for above in _folders_above(folder)):
+                continue
+            if folder in partitions:
+                yield folder, found
+                continue
+            for entry in found:
+                if entry.is_dir:  # a link, which says so when it is listed
+                    self.storage.list(entry.path)
+
+
+def _folders_above(folder: str) -> Iterator[str]:
+    while folder:
+        folder = folder.rpartition("/")[0]
+        yield folder

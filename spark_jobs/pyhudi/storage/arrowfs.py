@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,22 @@ class ArrowStorage:
         with self._errors("list", path):
             found = self.filesystem.get_file_info(selector)
         return sorted((self._status(info) for info in found), key=lambda status: status.path)
+
+    def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+        """The files below a folder, sorted by path."""
+        where, left_out = self._place(path), None if without is None else self.absolute(without)
+        with self._errors("list", path):
+            if self.real_root:
+                found = [self._status(each) for each in _walk_local(where, left_out)]
+            else:
+                selector = fs.FileSelector(where, allow_not_found=True, recursive=True)
+                found = [
+                    self._status(each)
+                    for each in self.filesystem.get_file_info(selector)
+                    if each.type == fs.FileType.File
+                    and (left_out is None or not each.path.startswith(f"{left_out}/"))
+                ]
+        return tuple(sorted(found, key=lambda status: status.path))
 
     def status(self, path: str) -> FileStatus | None:
         """The entry at the path, or None."""
@@ -159,3 +175,24 @@ class ArrowStorage:
             raise AlreadyExistsError(f"cannot {verb} {where}: it is already there") from error
         except OSError as error:
             raise StorageError(f"cannot {verb} {where}: {error}") from error
+
+
+def _walk_local(where: str, without: str | None) -> Iterator[fs.FileInfo]:
+    """The files below a local folder, which may change meanwhile; links are not followed."""
+    folders = [where]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            if entry.path == without:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+                continue
+            with suppress(FileNotFoundError):
+                status, is_dir = entry.stat(), entry.is_dir()
+                kind = fs.FileType.Directory if is_dir else fs.FileType.File
+                size = None if is_dir else status.st_size
+                yield fs.FileInfo(entry.path, kind, mtime_ns=status.st_mtime_ns, size=size)

@@ -40,7 +40,7 @@ class Storage(Protocol):
       path exactly one succeeds; the others get ``AlreadyExistsError``.
     * ``put`` replaces a file whole: a reader sees the old bytes or the new ones.
     * what ``create``, ``put`` or a closed ``open_output`` stream wrote is seen by every later
-      ``list`` and ``read``.
+      ``list``, ``walk`` and ``read``.
 
     Instances are picklable: Spark tasks open their own.
     """
@@ -56,6 +56,14 @@ class Storage(Protocol):
 
     def list(self, path: str) -> list[FileStatus]:
         """Entries of a folder sorted by path; empty when the folder is absent."""
+        ...
+
+    def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+        """The files below a folder, sorted by path; one call where the store has such a one.
+
+        The folder at ``without`` is left out. Folders behind symbolic links are not looked into,
+        and are among what is found.
+        """
         ...
 
     def status(self, path: str) -> FileStatus | None:

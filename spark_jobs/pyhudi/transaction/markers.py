@@ -125,10 +125,8 @@ def _parse(text: str) -> MarkedFile:
 
 
 def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:
-    for status in storage.list(folder):
-        if status.is_dir:
-            yield from _files_below(storage, status.path)
-        elif not status.name.startswith(".") or status.name.endswith(_APPENDED):
+    for status in storage.walk(folder):
+        if not status.name.startswith(".") or status.name.endswith(_APPENDED):
             # Hidden are checksums, and what a killed writer had not yet given its name. The
             # names of log files begin so too.
             yield status

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.listing import StorageListing
 from pyhudi.storage.schemes import open_storage
 from tests.support.golden import golden_table
@@ -51,6 +52,23 @@ def test_only_base_files_are_files_of_a_partition(tmp_path, name: str) -> None:
     (file,) = listing.files(["p"]).base_files
     assert (file.path, file.partition, file.size_bytes) == (f"p/{name}", "p", 5)
     assert listing.files().base_files == (file,)
+
+
+def test_a_folder_within_a_partition_is_none(tmp_path) -> None:
+    marker = ".hoodie_partition_metadata"
+    listing = table(tmp_path, f"p/{marker}", f"p/q/{marker}", f"p/q/{FILE}", f"p-q/{marker}")
+    assert (listing.partitions(), listing.files().base_files) == (("p", "p-q"), ())
+
+
+def test_a_partition_behind_a_link_is_refused_and_what_else_is_linked_left_alone(tmp_path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    table(elsewhere, ".hoodie_partition_metadata", FILE)
+    listing = table(tmp_path / "table", "p/.hoodie_partition_metadata")
+    (tmp_path / "table" / "p" / "linked").symlink_to(elsewhere)
+    assert listing.partitions() == ("p",)
+    (tmp_path / "table" / "q").symlink_to(elsewhere)
+    with pytest.raises(CorruptTableError, match="table/q is a symbolic link"):
+        listing.partitions()
 
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path) -> None:

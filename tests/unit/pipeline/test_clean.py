@@ -149,6 +149,11 @@ def test_only_where_was_written_since_the_last_clean_is_looked_into() -> None:
     clock, listed = clock_at(), list[str]()
 
     class Listing(Visited):
+        def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
+            found = super().walk(path, without)
+            listed.extend(each.path.rpartition("/")[0] for each in found)
+            return found
+
         def list(self, path: str) -> list[FileStatus]:
             listed.append(path)
             return super().list(path)
