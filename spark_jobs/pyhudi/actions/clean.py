@@ -91,6 +91,11 @@ class CleanPlan:
         return write_container(record_schema("HoodieCleanerPlan"), record)
 
     @property
+    def savepoints(self) -> frozenset[str]:
+        """The savepoints there were when it was made."""
+        return _savepoints(self.extra_metadata)
+
+    @property
     def names(self) -> dict[str, tuple[str, ...]]:
         """The names of the files by partition path.
 
@@ -199,7 +204,11 @@ class CleanMetadata:
     @property
     def savepoints(self) -> frozenset[str]:
         """The savepoints there were when the clean was planned."""
-        return frozenset(filter(None, self.extra_metadata.get(SAVEPOINTS, "").split(",")))
+        return _savepoints(self.extra_metadata)
+
+
+def _savepoints(extra: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(filter(None, extra.get(SAVEPOINTS, "").split(",")))
 
 
 def _retained(record: Mapping[str, str]) -> RetainedInstant:

@@ -40,9 +40,8 @@ from pyhudi.errors import (
 )
 from pyhudi.filegroup.names import parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
-from pyhudi.services.rollback_plan import why_kept
+from pyhudi.services.written import Written
 from pyhudi.storage.storage import Storage
-from pyhudi.table.savepoints import saved_instants
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
@@ -207,13 +206,13 @@ def finish_rollback(
 
     Nobody is kept out: whoever else finishes it takes the same steps. Gives what it did, or None
     where it was withdrawn: what it is to undo is completed still, and has a savepoint or later
-    writes by now.
+    writes by now, or what it replaced is cleaned.
     """
     active, started = table.active, time.perf_counter()
     plan = active.read_rollback_plan(rollback)
     with contextlib.suppress(AlreadyExistsError):
         active.start(rollback, None)
-    undone = _made_pending(active, plan.instant)
+    undone = _made_pending(table, plan.instant)
     if undone is None:
         withdraw_rollback(active, rollback)
         return None
@@ -243,12 +242,13 @@ def withdraw_rollback(active: ActiveTimeline, rollback: Instant) -> None:
         active.remove(rollback.in_state(state))
 
 
-def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
+def _made_pending(table: Table, info: InstantInfo) -> Instant | None:
     """The inflight instant that a rollback is to undo, made of a completed one where it is one.
 
     None where a completed one has to stay.
     """
-    action, timeline = action_of(info), active.load()
+    active, action = table.active, action_of(info)
+    timeline = active.load()
     pending = Instant(time=info.time, action=action, state=State.INFLIGHT)
     if action is Action.COMPACTION:
         # A run that is undone; one that is completed came after it.
@@ -257,14 +257,14 @@ def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
     found = next((each for each in timeline if each.identity == identity), pending)
     if not found.is_completed:
         return found.in_state(State.INFLIGHT)
-    reason = why_kept(timeline, info.time, saved_instants(active, timeline))
-    if reason is not None:
-        _log.warning("instant %s is not rolled back: %s", info.time, reason)
-        return None
     try:
-        return active.revert(found)
+        reason = Written.of(table, found).why_not_undone(active, timeline)
+        if reason is None:
+            return active.revert(found)
     except MissingFileError:  # somebody else has just done it
-        return _made_pending(active, info)
+        return _made_pending(table, info)
+    _log.warning("instant %s is not rolled back: %s", info.time, reason)
+    return None
 
 
 def action_of(info: InstantInfo) -> Action:

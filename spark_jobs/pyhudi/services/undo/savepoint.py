@@ -1,8 +1,8 @@
 """Create and delete savepoints: a write's instant and files that no service takes away.
 
-Nobody has to stop for it. Who rolls back or restores looks at savepoints after saying so on the
-timeline, and who makes a savepoint looks at the timeline after making it: one of the two sees the
-other.
+Nobody has to stop for it. Who cleans, rolls back or restores looks at savepoints after saying so on
+the timeline, and who makes a savepoint looks at the timeline after making it: one of the two sees
+the other.
 
 Source: SavepointActionExecutor and SavepointHelpers, Hudi 0.15.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
+from pyhudi.read.retention import retained_by
 from pyhudi.services.rollback import rollback_target
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
@@ -112,22 +113,14 @@ def _why_not(table: Table, instant: str) -> str | None:
 
 
 def _why_cleaned(table: Table, instant: str) -> str | None:
-    """Why files of the table as of a write may be gone.
+    """Why files of the table as of a write may be gone, or go when a planned clean is carried out.
 
-    Source: SavepointActionExecutor.execute, Hudi 0.15.
+    Source: SavepointActionExecutor.execute, Hudi 0.15, which looks at the last clean alone.
     """
-    clean = next(
-        (found for found in reversed(table.timeline.instants) if found.action is Action.CLEAN), None
-    )
-    if clean is None:
-        return None
-    last = table.timeline.last_completed
-    if not clean.is_completed:
-        is_latest = last is not None and last.time == instant
-        return None if is_latest else f"clean {clean.time} has not ended; finish it first"
-    earliest = table.active.read_clean(clean).earliest_retained
-    if earliest is not None and instant < earliest:
-        return f"clean {clean.time} kept the files of {earliest} and later alone"
+    for clean in table.timeline:
+        earliest = retained_by(table, clean) if clean.action is Action.CLEAN else None
+        if earliest is not None and instant < earliest:
+            return f"clean {clean.time} keeps the files of {earliest} and later alone"
     return None
 
 

@@ -189,7 +189,7 @@ def test_a_savepoint_before_what_the_last_clean_kept_is_refused() -> None:
     for path in (each for each in table.rglob("*") if each.is_file()):
         storage.put(str(path.relative_to(table)), path.read_bytes())
     instants = [each.time for each in load_table(storage).timeline.write_instants()]
-    with pytest.raises(RequestError, match="kept the files of"):
+    with pytest.raises(RequestError, match="keeps the files of"):
         savepoint(storage, later(), instant=instants[0])
     assert savepoint(storage, later(), instant=instants[-1]).status == "committed"
 
