@@ -14,7 +14,7 @@ import logging
 from dataclasses import dataclass
 
 from pyhudi.actions.savepoint import SavepointMetadata
-from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
+from pyhudi.errors import AlreadyExistsError, ConflictError, MissingFileError, RequestError
 from pyhudi.read.retention import retained_by
 from pyhudi.services.rollback import rollback_target
 from pyhudi.table.savepoints import pending_restores
@@ -44,11 +44,12 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
         AlreadyExistsError: it has a savepoint.
     """
     _check(table, instant)
+    try:
+        files = _files_at(table, instant)
+    except MissingFileError as gone:
+        raise ConflictError(f"the table changed meanwhile: {gone}") from gone
     metadata = SavepointMetadata(
-        user=note.user,
-        created_ms=clock.now_ms(),
-        comment=note.comment,
-        files=_files_at(table, instant),
+        user=note.user, created_ms=clock.now_ms(), comment=note.comment, files=files
     )
     saved, active = _savepoint(instant), table.active
     # Without an inflight file first there is none to be left behind by who dies between the two.
