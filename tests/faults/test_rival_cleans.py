@@ -108,7 +108,7 @@ def meetings(before: MemoryStorage, act: Act, rival: Act) -> list[Met]:
 
 
 def check_clean(raised: BaseException | None, order: object) -> None:
-    """It is done, or a commit that it was about to read is rolled back, and it is to be repeated."""
+    """It is done, or a commit that it was about to read was rolled back: it is to be repeated."""
     assert isinstance(raised, MissingFileError | None), (order, raised)
 
 

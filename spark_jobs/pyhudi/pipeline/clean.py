@@ -185,10 +185,10 @@ class CleanService:
     def _finish(
         self, table: Table, clean: Instant, planned: Decision | None = None
     ) -> Finished | None:
-        if table.config.metadata_partitions:
-            disable(table.storage, table.config)
         with self.watch.stage("delete"):
             found = still_planned(table, clean, planned)
+            if table.config.metadata_partitions:
+                disable(table.storage, table.config)
             return finish_clean(self._writer(table), clean, found, partial(self._delete, table))
 
     def _delete(self, table: Table, clean: Instant, decision: Decision) -> None:

@@ -32,8 +32,13 @@ from pyhudi.actions.clean import (
     RetainedInstant,
 )
 from pyhudi.config.options.clean import CleanConfig
-from pyhudi.errors import AlreadyExistsError, ConflictError
-from pyhudi.filegroup.names import PARTITION_METADATA_PREFIX, file_path
+from pyhudi.errors import AlreadyExistsError, ConflictError, located
+from pyhudi.filegroup.names import (
+    PARTITION_METADATA_PREFIX,
+    file_path,
+    inner_path,
+    path_to_delete,
+)
 from pyhudi.filegroup.slices import GroupId
 from pyhudi.services.clean_plan import (
     CleanedFiles,
@@ -152,10 +157,15 @@ def planned_files(table: Table, clean: Instant) -> Decision | None:
     """What a clean that was planned earlier has to delete still; None where its file is empty.
 
     What the table has come to need since then stays.
+
+    Raises:
+        CorruptTableError: the plan names other files than data files of their partitions.
     """
     plan = table.active.read_clean_plan(clean)
     if plan is None:
         return None
+    with located(table.active.where(clean)):
+        _check_paths(plan)
     partitions = sorted({*plan.paths, *plan.emptied})
     files = table.files(partitions)
     groups = _with_change_data(files).file_groups()
@@ -263,6 +273,14 @@ def _written_by(table: Table, commit: Instant) -> Iterator[str]:
     metadata = table.active.read_replace_commit(commit)
     yield from metadata.commit.partition_to_write_stats
     yield from metadata.partition_to_replaced_file_ids
+
+
+def _check_paths(plan: CleanPlan) -> None:
+    for partition, paths in plan.paths.items():
+        for path in paths:  # a mere name in plans of version 1
+            path_to_delete(path if "/" in path else file_path(partition, path), partition)
+    for partition in filter(None, plan.emptied):
+        inner_path(partition)
 
 
 def _undone(table: Table) -> Table:

@@ -38,7 +38,7 @@ from pyhudi.errors import (
     MissingFileError,
     StorageError,
 )
-from pyhudi.filegroup.names import parse_log_file_name, path_to_delete
+from pyhudi.filegroup.names import inner_path, parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.services.written import Written
 from pyhudi.storage.storage import Storage
@@ -314,6 +314,7 @@ def _take_back_blocks(table: Table, plan: RollbackPlan, at: str) -> dict[str, di
             slice_of = LogFile.of(request.partition, file.rsplit("/", 1)[-1], 0)
             if slice_of is None:
                 continue
+            inner_path(slice_of.path)
             logs = table.listing.files([request.partition]).log_files
             path = append_rollback_block(storage, logs, slice_of, at=at, target=plan.instant.time)
             status = storage.status(path)
