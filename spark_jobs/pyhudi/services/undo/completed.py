@@ -46,9 +46,7 @@ def roll_back_completed(
         ConflictError: others were faster.
         StorageError: the storage failed; the next writer goes on from where this one came.
     """
-    active, written = table.active, Written.of(table, instant)
-    plan = written.plan(table)
-    _check(table, written, plan)
+    active, plan = table.active, plan_completed(table, instant)
     _log.warning("%s: rolling back %s %s", table.config.name, instant.action.value, instant.time)
     try:
         rollback = request_rollback(active, clock, plan)
@@ -66,21 +64,28 @@ def roll_back_completed(
     return done
 
 
+def plan_completed(table: Table, instant: Instant) -> RollbackPlan:
+    """What takes back a completed write, if nothing is in the way; nothing is changed yet.
+
+    Raises:
+        RequestError: as ``roll_back_completed``.
+    """
+    written = Written.of(table, instant)
+    plan = written.plan(table)
+    reason = _why_not(table, written, plan)
+    if reason is not None:
+        raise RequestError(
+            f"instant {instant.time} cannot be rolled back: {reason}", where=table.storage.uri
+        )
+    return plan
+
+
 def plan_undo(table: Table, instant: Instant) -> RollbackPlan:
     """What takes back an instant that is completed, or was; of a compaction the plan is not kept.
 
     Nothing is deleted yet. Where the instant does not say which files it wrote, all are listed.
     """
     return Written.of(table, instant).plan(table)
-
-
-def _check(table: Table, written: Written, plan: RollbackPlan) -> None:
-    reason = _why_not(table, written, plan)
-    if reason is not None:
-        raise RequestError(
-            f"instant {written.instant.time} cannot be rolled back: {reason}",
-            where=table.storage.uri,
-        )
 
 
 def _why_not(table: Table, written: Written, plan: RollbackPlan) -> str | None:

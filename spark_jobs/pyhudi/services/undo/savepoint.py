@@ -1,8 +1,8 @@
 """Create and delete savepoints: a write's instant and files that no service takes away.
 
-Nobody has to stop for it. Who cleans, rolls back or restores looks at savepoints after saying so on
-the timeline, and who makes a savepoint looks at the timeline after making it: one of the two sees
-the other.
+Nobody has to stop for it. Who cleans, archives, rolls back or restores looks at savepoints after
+saying so on the timeline or in the archive, and who makes a savepoint looks there after making it:
+one of the two sees the other.
 
 Source: SavepointActionExecutor and SavepointHelpers, Hudi 0.15.
 """
@@ -17,6 +17,7 @@ from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, ConflictError, MissingFileError, RequestError
 from pyhudi.read.retention import retained_by
 from pyhudi.services.rollback import rollback_target
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
@@ -99,6 +100,8 @@ def _why_not(table: Table, instant: str) -> str | None:
     active, timeline = table.active, table.timeline
     if not timeline.write_instants().completed().contains(instant):
         return "no completed write has this instant"
+    if instant in ArchivedTimeline.of(table.storage, table.config).writes_since(instant):
+        return "it is about to leave the timeline, and is archived by now"
     for found in timeline.pending():
         if found.action is Action.RESTORE:
             return f"restore {found.time} has not ended"
