@@ -8,22 +8,27 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import pyhudi
+from pyhudi.actions.clean import CleanPlan
+from pyhudi.actions.restore import RestorePlan
 from pyhudi.actions.rollback import InstantInfo, RollbackPlan, RollbackRequest
 from pyhudi.errors import CorruptTableError, HudiError
 from pyhudi.services.rollback import finish_rollback, roll_back
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
+from pyhudi.timeline.active import Metadata
 from pyhudi.timeline.instant import Action, Instant, State
 from tests.support.golden import golden_copy, golden_table
 from tests.support.hostile import TIME, decoders, little_room, made_up
-from tests.support.in_process import clock_at
+from tests.support.in_process import clock_at, outcome
+from tests.support.orders import clean, orders, write
 from tests.support.points import EXAMPLES, IS_LONG
 from tests.support.reliability import PAGE, REWRITE
 from tests.support.source_tree import shipped
@@ -32,6 +37,7 @@ from tests.support.timelines import active_of
 DECODERS = decoders()
 HANGS_AFTER_S = 20
 TOO_LONG = timedelta(seconds=5)
+LATE = "20990101000000001"
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +171,66 @@ def test_a_rollback_deletes_no_file_but_data_files_of_its_partition(
     assert before.items() <= {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}.items()
 
 
+@pytest.mark.parametrize("part", ["paths", "emptied"])
+@pytest.mark.parametrize(("partition", "file"), PLANS.values(), ids=PLANS)
+def test_a_clean_deletes_nothing_but_data_files_of_its_partitions(
+    tmp_path: Path, partition: str, file: str, part: str
+) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    if part == "emptied" and partition == "north":
+        partition = "north/../../elsewhere"
+    files = {partition: (file.format(root=table),)} if part == "paths" else {}
+    emptied = (partition,) if part == "emptied" else ()
+    plan = CleanPlan(earliest=None, last_completed="", policy="", paths=files, emptied=emptied)
+    _requested(table, Action.CLEAN, plan)
+    with pytest.raises(CorruptTableError):
+        clean(table, mode="execute")
+    assert before.items() <= {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}.items()
+
+
+def test_a_clean_plan_of_mere_names_deletes_data_files_alone(tmp_path: Path) -> None:
+    """As plans of version 1 have them."""
+    table = golden_copy("v6_cow_basic", tmp_path)
+    names = "old_0-0-0_1.parquet", "old_0-0-0_2.parquet", ".hoodie_partition_metadata"
+    left, newer, mark = (table / "north" / name for name in names)
+    left.write_bytes(b"x")
+    newer.write_bytes(b"x")
+    for name, is_deleted in ((mark.name, False), (left.name, True)):
+        plan = CleanPlan(earliest=None, last_completed="", policy="", paths={"north": (name,)})
+        _requested(table, Action.CLEAN, plan)
+        assert (outcome(partial(clean, table, mode="execute")) is None) == is_deleted
+        assert (left.exists(), mark.exists()) == (not is_deleted, True)
+        for path in (table / ".hoodie").glob(f"{LATE}.*"):
+            path.unlink()
+
+
+def test_a_restore_takes_no_folder_for_an_instant(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    info = InstantInfo(time="../../..", action="commit")
+    _requested(table, Action.RESTORE, RestorePlan(savepoint=TIME, instants=(info,)))
+    with pytest.raises(CorruptTableError, match="is no instant"):
+        write(table, orders(("k", "north", 1, "v")))
+    assert before <= set(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("partition", ["..", ".hoodie", "/etc"])
+def test_a_rollback_appends_to_no_file_outside_the_partitions(
+    tmp_path: Path, partition: str
+) -> None:
+    table = golden_copy("v6_cow_basic", tmp_path)
+    before = set(tmp_path.rglob("*"))
+    blocks = {".victim_1.log.1_0-0-0": 1}
+    request = RollbackRequest(partition=partition, log_blocks=blocks)
+    info = InstantInfo(time=TIME, action="commit")
+    _refused(table, RollbackPlan(instant=info, requests=(request,)))
+    assert {path.name for path in {*tmp_path.rglob("*")} - before} <= {
+        f"{LATE}.rollback.requested",
+        f"{LATE}.rollback.inflight",
+    }
+
+
 @pytest.mark.parametrize(
     ("time", "action"), [("../..", "commit"), (".", "commit"), ("", "commit"), (TIME, "../x")]
 )
@@ -177,11 +243,16 @@ def test_a_rollback_takes_no_folder_for_an_instant(tmp_path: Path, time: str, ac
 
 def _refused(table: Path, plan: RollbackPlan) -> None:
     """Let a rollback with this plan be finished, which is refused."""
-    storage = open_storage(str(table))
-    rollback = Instant(time="20990101000000001", action=Action.ROLLBACK, state=State.REQUESTED)
-    active_of(storage).request(rollback, plan)
+    rollback = _requested(table, Action.ROLLBACK, plan)
     with pytest.raises(CorruptTableError):
-        finish_rollback(load_table(storage), clock_at(), rollback)
+        finish_rollback(load_table(open_storage(str(table))), clock_at(), rollback)
+
+
+def _requested(table: Path, action: Action, plan: Metadata) -> Instant:
+    """Put a plan on the timeline, later than all that is there."""
+    requested = Instant(time=LATE, action=action, state=State.REQUESTED)
+    active_of(open_storage(str(table))).request(requested, plan)
+    return requested
 
 
 def test_a_rollback_of_a_table_that_was_moved_deletes_the_files_where_they_are(
@@ -189,13 +260,11 @@ def test_a_rollback_of_a_table_that_was_moved_deletes_the_files_where_they_are(
 ) -> None:
     table = golden_copy("v6_cow_basic", tmp_path)
     (table / "north" / "left_0-0-0_1.parquet").write_bytes(b"x")
-    storage = open_storage(str(table))
     named = "file:/where/it/was/north/left_0-0-0_1.parquet"
     request = RollbackRequest(partition="north", files_to_delete=(named,))
     plan = RollbackPlan(instant=InstantInfo(time=TIME, action="commit"), requests=(request,))
-    rollback = Instant(time="20990101000000001", action=Action.ROLLBACK, state=State.REQUESTED)
-    active_of(storage).request(rollback, plan)
-    finish_rollback(load_table(storage), clock_at(), rollback)
+    rollback = _requested(table, Action.ROLLBACK, plan)
+    finish_rollback(load_table(open_storage(str(table))), clock_at(), rollback)
     assert not (table / "north" / "left_0-0-0_1.parquet").exists()
 
 

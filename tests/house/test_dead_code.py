@@ -38,7 +38,6 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/operators/restore.py:PyhudiRestoreOperator": "for DAGs",
     "airflow_provider_pyhudi/operators/rollback.py:PyhudiRollbackOperator": "for DAGs",
     "airflow_provider_pyhudi/operators/savepoint.py:PyhudiSavepointOperator": "for DAGs",
-    "pyhudi/table/savepoints.py:saved_files": "for who cleans",
     "airflow_provider_pyhudi/provider_info.py:get_provider_info": "an entry point",
     "airflow_provider_pyhudi/retries.py:SpreadRetries.evaluate": "Airflow's contract",
     "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor.execute_complete": (

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyhudi.actions.container import only_record, record_schema
-from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import write_container
 
 _VERSION = 2
@@ -55,11 +54,11 @@ class CleanPlan:
         Plans of version 1 have names in place of paths.
 
         Raises:
-            CorruptTableError: the bytes are no plan, or one that leaves the table.
+            CorruptTableError: the bytes are no plan.
         """
         with only_record(data, "a clean plan") as found:
             earliest = found["earliestInstantToRetain"]
-            plan = cls(
+            return cls(
                 earliest=None if earliest is None else _retained(earliest),
                 last_completed=found["lastCompletedCommitTimestamp"],
                 policy=found["policy"],
@@ -67,10 +66,6 @@ class CleanPlan:
                 emptied=tuple(found.get("partitionsToBeDeleted") or ()),
                 extra_metadata=dict(found.get("extraMetadata") or {}),
             )
-        for partition in (*plan.paths, *plan.emptied):
-            if partition.startswith("/") or ".." in partition.split("/"):
-                raise CorruptTableError(f"a clean plan leaves the table: partition {partition!r}")
-        return plan
 
     def to_bytes(self) -> bytes:
         """The body of the requested file, and of the inflight one."""
@@ -91,12 +86,13 @@ class CleanPlan:
         return write_container(record_schema("HoodieCleanerPlan"), record)
 
     @property
-    def names(self) -> dict[str, tuple[str, ...]]:
-        """The names of the files by partition path.
+    def savepoints(self) -> frozenset[str]:
+        """The savepoints there were when it was made."""
+        return _savepoints(self.extra_metadata)
 
-        With these alone nothing outside the table can be meant, nor another table that this one was
-        copied from.
-        """
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The names of the files by partition path, wherever the table lay when it was made."""
         return {
             partition: tuple(posixpath.basename(path) for path in paths)
             for partition, paths in self.paths.items()
@@ -199,7 +195,11 @@ class CleanMetadata:
     @property
     def savepoints(self) -> frozenset[str]:
         """The savepoints there were when the clean was planned."""
-        return frozenset(filter(None, self.extra_metadata.get(SAVEPOINTS, "").split(",")))
+        return _savepoints(self.extra_metadata)
+
+
+def _savepoints(extra: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(filter(None, extra.get(SAVEPOINTS, "").split(",")))
 
 
 def _retained(record: Mapping[str, str]) -> RetainedInstant:

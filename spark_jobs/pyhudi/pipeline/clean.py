@@ -29,6 +29,7 @@ from pyhudi.services.clean import (
     pending_cleans,
     planned_files,
     request_clean,
+    still_planned,
 )
 from pyhudi.services.clean_plan import may_be_due
 from pyhudi.services.recovery import undo_dead_writes, writer_of
@@ -125,7 +126,8 @@ class CleanService:
         """Finish what is planned, then clean what is due."""
         table = self._begun()
         done = self._finished(table, pending_cleans(table))
-        planned = self._planned(table.refresh() if done else table)
+        table = table.refresh() if done else table
+        planned = self._planned(table)
         if planned is not None:
             done.append(self._finish(table, *planned))
         return self._cleaned(done) if done else self._nothing(_NOTHING)
@@ -178,13 +180,16 @@ class CleanService:
             return None if decision is None else (request_clean(table, decision, clock), decision)
 
     def _finished(self, table: Table, waiting: Iterable[Instant]) -> list[Finished | None]:
-        return [self._finish(table, each, planned_files(table, each)) for each in waiting]
+        return [self._finish(table, each) for each in waiting]
 
-    def _finish(self, table: Table, clean: Instant, decision: Decision | None) -> Finished | None:
-        if table.config.metadata_partitions:
-            disable(table.storage, table.config)
+    def _finish(
+        self, table: Table, clean: Instant, planned: Decision | None = None
+    ) -> Finished | None:
         with self.watch.stage("delete"):
-            return finish_clean(self._writer(table), clean, decision, partial(self._delete, table))
+            found = still_planned(table, clean, planned)
+            if table.config.metadata_partitions:
+                disable(table.storage, table.config)
+            return finish_clean(self._writer(table), clean, found, partial(self._delete, table))
 
     def _delete(self, table: Table, clean: Instant, decision: Decision) -> None:
         storage, active = table.storage, table.active

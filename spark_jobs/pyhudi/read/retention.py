@@ -108,13 +108,14 @@ def earliest_retained(table: Table) -> str | None:
     A clean that is planned may be deleting at this moment, or go on whenever somebody finishes it.
     """
     cleans = [i for i in table.timeline if i.action is Action.CLEAN]
-    found = [_retained_by(table, clean) for clean in cleans if not clean.is_completed]
+    found = [retained_by(table, clean) for clean in cleans if not clean.is_completed]
     done = [clean for clean in cleans if clean.is_completed]
-    found += [_retained_by(table, clean) for clean in done[-1:]]
+    found += [retained_by(table, clean) for clean in done[-1:]]
     return max((time for time in found if time is not None), default=None)
 
 
-def _retained_by(table: Table, clean: Instant) -> str | None:
+def retained_by(table: Table, clean: Instant) -> str | None:
+    """The earliest instant whose files a clean leaves, done or not; None where nobody knows."""
     if clean.is_completed:
         return table.active.read_clean(clean).earliest_retained or clean.time
     try:

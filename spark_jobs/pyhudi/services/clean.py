@@ -2,12 +2,15 @@
 
 ::
 
-    plan (pure) ── clean requested ── inflight ── files deleted ── emptied partitions deleted
-      ── clean completed
+    plan (pure) ── clean requested ── what is needed by now taken out ── inflight
+      ── files deleted ── emptied partitions deleted ── clean completed
 
 Every step can be done again: a clean that dies is found pending and finished from its plan, by
 whoever cleans next. Nobody is kept out, neither writers nor others who finish the same clean: what
 is deleted is what no retained instant needs.
+
+Who makes a savepoint or rolls a write back says so on the timeline, and looks at cleans afterwards;
+who cleans looks at savepoints and rollbacks after its own request. One of the two sees the other.
 
 Source: CleanPlanActionExecutor and CleanActionExecutor, Hudi 0.15 and 1.1.
 """
@@ -20,7 +23,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from pyhudi.actions.clean import (
     SAVEPOINTS,
@@ -30,24 +32,33 @@ from pyhudi.actions.clean import (
     RetainedInstant,
 )
 from pyhudi.config.options.clean import CleanConfig
-from pyhudi.errors import AlreadyExistsError, ConflictError
-from pyhudi.filegroup.names import PARTITION_METADATA_PREFIX, file_path
+from pyhudi.errors import AlreadyExistsError, ConflictError, located
+from pyhudi.filegroup.names import (
+    PARTITION_METADATA_PREFIX,
+    file_path,
+    inner_path,
+    path_to_delete,
+)
 from pyhudi.filegroup.slices import GroupId
 from pyhudi.services.clean_plan import (
     CleanedFiles,
     Protected,
     earliest_retained,
+    files_of,
     files_to_clean,
     is_due,
     still_needed,
     touched_partitions,
 )
+from pyhudi.services.rollback import rollback_target
 from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import pending_plans
+from pyhudi.table.savepoints import as_restored, saved_files, saved_instants
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock, instant_time
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.instant_run import complete_instant, draw_instant, nobody_writing
 
@@ -89,10 +100,10 @@ def decide_clean(table: Table, config: CleanConfig, clock: Clock) -> Decision | 
     earliest = earliest_retained(timeline, config, cutoff)
     if earliest is None and config.policy.counts_instants:
         return None
-    savepoints = _savepoints(table)
+    savepoints = saved_instants(table.active, timeline)
     partitions = _partitions(table, config, last, earliest, savepoints)
     files = table.files(partitions)
-    protected = _protected(table, files, savepoints)
+    protected = _protected(table, files)
     found = files_to_clean(
         _with_change_data(files).file_groups(), _names(files), protected, config, earliest
     )
@@ -128,18 +139,41 @@ def pending_cleans(table: Table) -> tuple[Instant, ...]:
     return tuple(found for found in table.timeline.pending() if found.action is Action.CLEAN)
 
 
+def still_planned(
+    table: Table, clean: Instant, decision: Decision | None = None
+) -> Decision | None:
+    """What a clean that is on the timeline has to delete now; None where its file is empty.
+
+    To be asked right before anything is deleted. ``decision`` is what it was planned by, on the
+    table as it is given here: it holds while nothing else has come to the timeline.
+    """
+    now = replace(table, timeline=as_restored(table.active, table.active.load()))
+    others = tuple(each for each in now.timeline if each.identity != clean.identity)
+    is_same = others == table.timeline.instants and _undone(now) == now
+    return decision if decision is not None and is_same else planned_files(now, clean)
+
+
 def planned_files(table: Table, clean: Instant) -> Decision | None:
     """What a clean that was planned earlier has to delete still; None where its file is empty.
 
     What the table has come to need since then stays.
+
+    Raises:
+        CorruptTableError: the plan names other files than data files of their partitions.
     """
     plan = table.active.read_clean_plan(clean)
     if plan is None:
         return None
-    files = table.files(sorted({*plan.paths, *plan.emptied}))
+    with located(table.active.where(clean)):
+        _check_paths(plan)
+    partitions = sorted({*plan.paths, *plan.emptied})
+    files = table.files(partitions)
     groups = _with_change_data(files).file_groups()
-    protected = _protected(table, files, _savepoints(table))
-    needed = still_needed(files.latest_slices(), groups, protected)
+    needed = still_needed(files.latest_slices(), groups, _protected(table, files))
+    undone = _undone(table)
+    if undone != table:
+        slices = undone.files(partitions).latest_slices()
+        needed |= {name for each in slices for name, _ in files_of(each)}
     sizes = _sizes(files)
     left = {
         partition: {
@@ -153,8 +187,9 @@ def planned_files(table: Table, clean: Instant) -> Decision | None:
         partition: tuple(path for path in paths if path.rsplit("/", 1)[-1] not in needed)
         for partition, paths in plan.paths.items()
     }
+    saved = plan.savepoints | saved_instants(table.active, table.timeline)
     return Decision(
-        plan=replace(plan, paths=paths),
+        plan=replace(plan, paths=paths, extra_metadata=_extra(table, saved)),
         files=CleanedFiles(sizes=left, emptied=plan.emptied),
     )
 
@@ -209,7 +244,7 @@ def _partitions(
     config: CleanConfig,
     last: CleanMetadata,
     earliest: Instant | None,
-    savepoints: Mapping[str, frozenset[str]],
+    savepoints: frozenset[str],
 ) -> tuple[str, ...] | None:
     """The partitions to look into; None for all of them.
 
@@ -226,7 +261,7 @@ def _partitions(
     )
     if not table.config.partition_fields:
         return found
-    freed = last.savepoints - savepoints.keys()
+    freed = last.savepoints - savepoints
     by_time = {each.time: each for each in commits.completed()}
     if not freed <= by_time.keys():
         return None  # which partitions an archived commit wrote is not looked up
@@ -240,23 +275,40 @@ def _written_by(table: Table, commit: Instant) -> Iterator[str]:
     yield from metadata.partition_to_replaced_file_ids
 
 
-def _savepoints(table: Table) -> dict[str, frozenset[str]]:
-    """The names of the files of each savepoint."""
-    saved = (found for found in table.timeline.completed() if found.action is Action.SAVEPOINT)
-    files = ((found.time, table.active.read_savepoint(found).files) for found in saved)
-    return {time: frozenset(chain.from_iterable(kept.values())) for time, kept in files}
+def _check_paths(plan: CleanPlan) -> None:
+    for partition, paths in plan.paths.items():
+        for path in paths:  # a mere name in plans of version 1
+            path_to_delete(path if "/" in path else file_path(partition, path), partition)
+    for partition in filter(None, plan.emptied):
+        inner_path(partition)
 
 
-def _protected(
-    table: Table, files: TableFiles, savepoints: Mapping[str, frozenset[str]]
-) -> Protected:
+def _undone(table: Table) -> Table:
+    """The table as it will be when the rollbacks that are pending have ended."""
+    found = (rollback_target(table.active, each) for each in table.timeline.pending())
+    times = {target.time for target in found if target is not None}
+    return replace(
+        table,
+        timeline=Timeline(
+            tuple(
+                each.in_state(State.INFLIGHT)
+                if each.time in times and each.action.writes_rows and each.is_completed
+                else each
+                for each in table.timeline
+            )
+        ),
+    )
+
+
+def _protected(table: Table, files: TableFiles) -> Protected:
     compacting: dict[GroupId, str] = {}
     for action in (Action.COMPACTION, Action.LOG_COMPACTION):
         for _, plan in pending_plans(table.active, table.timeline, action):
             for each in plan.operations:
                 known = compacting.get(each.file_group, each.base_instant)
                 compacting[each.file_group] = min(known, each.base_instant)
-    saved = frozenset(chain.from_iterable(savepoints.values()))
+    paths = saved_files(table.active, table.timeline)
+    saved = frozenset(path.rpartition("/")[2] for path in paths)
     return Protected(saved=saved, compacting=compacting, replaced=files.replaced)
 
 

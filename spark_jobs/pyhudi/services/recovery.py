@@ -21,7 +21,7 @@ from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.exclusion import Writer, at_work
+from pyhudi.transaction.exclusion import Writer, at_work, live_writers
 from pyhudi.transaction.heartbeat import (
     delete_heartbeat,
     instants_with_heartbeat,
@@ -70,14 +70,7 @@ def recover(writer: Writer) -> tuple[str, ...]:
     if pending_restores(timeline):
         finish_restores(writer)
         timeline = active.load()
-    for pending in timeline.pending():
-        if _is_torn_request(active, pending):
-            active.remove(pending)
-            continue
-        target = rollback_target(active, pending)
-        # That of a compaction is finished by whoever runs it next, and may be by a live one.
-        if pending.action is Action.ROLLBACK and not _is_compaction(target):
-            finish_rollback(table, writer.clock, pending)
+    _finish_rollbacks(writer, timeline)
     undone = []
     for instant in active.load().pending_writes():
         if active.clustered_groups(instant) is not None:
@@ -94,6 +87,24 @@ def recover(writer: Writer) -> tuple[str, ...]:
             where=writer.storage.uri,
         )
     return tuple(undone)
+
+
+def _finish_rollbacks(writer: Writer, timeline: Timeline) -> None:
+    """Finish the rollbacks that were begun, but for those of compactions.
+
+    These are finished by whoever runs the compaction next, and may be by a live one.
+    """
+    table, active = writer.table, writer.active
+    for pending in timeline.pending():
+        if _is_torn_request(active, pending):
+            active.remove(pending)
+            continue
+        target = rollback_target(active, pending)
+        if pending.action is Action.ROLLBACK and not _is_compaction(target):
+            # Of two that carry one out, one must not take it for too late and withdraw it.
+            if alive := live_writers(writer):
+                raise at_work(writer, alive)
+            finish_rollback(table, writer.clock, pending)
 
 
 def undo_dead_writes(writer: Writer) -> tuple[str, ...]:

@@ -37,11 +37,10 @@ from pyhudi.errors import (
     MissingFileError,
     StorageError,
 )
-from pyhudi.filegroup.names import parse_log_file_name, path_to_delete
+from pyhudi.filegroup.names import inner_path, parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
-from pyhudi.services.rollback_plan import why_kept
+from pyhudi.services.written import Written
 from pyhudi.storage.storage import Storage
-from pyhudi.table.savepoints import saved_instants
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
@@ -214,13 +213,13 @@ def finish_rollback(
 
     Nobody is kept out: whoever else finishes it takes the same steps. Gives what it did, or None
     where it was withdrawn: what it is to undo is completed still, and has a savepoint or later
-    writes by now.
+    writes by now, or what it replaced is cleaned.
     """
     active, started = table.active, time.perf_counter()
     plan = active.read_rollback_plan(rollback)
     with contextlib.suppress(AlreadyExistsError):
         active.start(rollback, None)
-    undone = _made_pending(active, plan.instant)
+    undone = _made_pending(table, plan.instant)
     if undone is None:
         withdraw_rollback(active, rollback)
         return None
@@ -250,12 +249,13 @@ def withdraw_rollback(active: ActiveTimeline, rollback: Instant) -> None:
         active.remove(rollback.in_state(state))
 
 
-def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
+def _made_pending(table: Table, info: InstantInfo) -> Instant | None:
     """The inflight instant that a rollback is to undo, made of a completed one where it is one.
 
     None where a completed one has to stay.
     """
-    action, timeline = action_of(info), active.load()
+    active, action = table.active, action_of(info)
+    timeline = active.load()
     pending = Instant(time=info.time, action=action, state=State.INFLIGHT)
     if action is Action.COMPACTION:
         # A run that is undone; one that is completed came after it.
@@ -264,14 +264,14 @@ def _made_pending(active: ActiveTimeline, info: InstantInfo) -> Instant | None:
     found = next((each for each in timeline if each.identity == identity), pending)
     if not found.is_completed:
         return found.in_state(State.INFLIGHT)
-    reason = why_kept(timeline, info.time, saved_instants(active, timeline))
-    if reason is not None:
-        _log.warning("instant %s is not rolled back: %s", info.time, reason)
-        return None
     try:
-        return active.revert(found)
+        reason = Written.of(table, found).why_not_undone(active, timeline)
+        if reason is None:
+            return active.revert(found)
     except MissingFileError:  # somebody else has just done it
-        return _made_pending(active, info)
+        return _made_pending(table, info)
+    _log.warning("instant %s is not rolled back: %s", info.time, reason)
+    return None
 
 
 def action_of(info: InstantInfo) -> Action:
@@ -321,6 +321,7 @@ def _take_back_blocks(table: Table, plan: RollbackPlan, at: str) -> dict[str, di
             slice_of = LogFile.of(request.partition, file.rsplit("/", 1)[-1], 0)
             if slice_of is None:
                 continue
+            inner_path(slice_of.path)
             logs = table.listing.files([request.partition]).log_files
             path = append_rollback_block(storage, logs, slice_of, at=at, target=plan.instant.time)
             status = storage.status(path)

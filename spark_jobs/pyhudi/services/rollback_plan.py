@@ -33,6 +33,13 @@ class PresentFiles:
         """The file groups with a base file of an instant."""
         return frozenset((f.partition, f.file_id) for f in self.bases if f.instant == time)
 
+    def without(self, gone: Collection[tuple[str, str]]) -> PresentFiles:
+        """All but some, given by their partitions and names."""
+        return PresentFiles(
+            bases=tuple(each for each in self.bases if (each.partition, each.name) not in gone),
+            logs=tuple(each for each in self.logs if (each.partition, str(each.name)) not in gone),
+        )
+
     @property
     def names(self) -> frozenset[tuple[str, str]]:
         """Each file by its partition and its name."""
@@ -109,8 +116,8 @@ def why_not_whole(
     if gone is None:
         return None
     return (
-        f"{gone}, which {time} replaced, is not there any more: it was cleaned, and its rows would "
-        "be lost"
+        f"{gone}, which {time} replaced, is not there any more: it was cleaned or is about to be, "
+        "and its rows would be lost"
     )
 
 

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyhudi.actions.archived import ArchivedFile, archive_schema
-from pyhudi.config.table import TableConfig
+from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.errors import MissingFileError, located
 from pyhudi.logfile.archive import encode_archive, iter_archive
 from pyhudi.storage.storage import FileStatus, Storage
+from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 
 _FILE: Final = re.compile(r"\.commits_\.archive\.(\d+)(?:_.*)?")
 _ACTIONS: Final = {action.value: action for action in Action}
+_SLACK_MS: Final = 2 * 3_600_000
 _STATES: Final = {state.name: state for state in State}
 
 
@@ -47,11 +49,13 @@ class ArchivedTimeline:
 
     storage: Storage
     folder: str
+    zone: TimelineZone = TimelineZone.LOCAL
 
     @classmethod
     def of(cls, storage: Storage, config: TableConfig) -> ArchivedTimeline:
         """The archive of the table in a storage."""
-        return cls(storage=storage, folder=f".hoodie/{config.archive_folder}")
+        folder = f".hoodie/{config.archive_folder}"
+        return cls(storage=storage, folder=folder, zone=config.timezone)
 
     def files(self) -> tuple[ArchiveFile, ...]:
         """The files as they are now, the newest first; opens none."""
@@ -83,6 +87,24 @@ class ArchivedTimeline:
             return text.encode() in self.storage.read(file.status.path)
         except MissingFileError:
             return False
+
+    def writes_since(self, time: str) -> frozenset[str]:
+        """The times of the archived writes from an instant on.
+
+        Opens only files that were made after it. Some of these writes may be on the timeline
+        still, which they are about to leave.
+        """
+        found: set[str] = set()
+        for file in self.files():
+            # In autumn local times come twice, and the clocks of machines differ.
+            if instant_time(file.status.modified_ms + _SLACK_MS, self.zone) < time:
+                continue
+            for record in self.read(file):
+                instant = instant_of(record)
+                is_write = instant is not None and instant.action.writes_rows
+                if is_write and record.state == State.COMPLETED.name and record.time >= time:
+                    found.add(record.time)
+        return frozenset(found)
 
     def load(self) -> Timeline:
         """All archived instants, each in its latest state.

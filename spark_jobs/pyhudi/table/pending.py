@@ -6,6 +6,7 @@ The action is that of compactions or that of log compactions, whose plans are al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.write import IDEMPOTENCY_KEY
@@ -78,6 +79,24 @@ def clustered_groups(active: ActiveTimeline, timeline: Timeline) -> frozenset[Gr
     """
     found = (active.clustered_groups(instant) or () for instant in timeline.pending())
     return frozenset(group for groups in found for group in groups)
+
+
+def condemned_files(
+    active: ActiveTimeline, timeline: Timeline, since: str
+) -> frozenset[tuple[str, str]]:
+    """The files that cleans later than an instant were planned to delete: partitions and names.
+
+    Such a clean may be at work still, or for one who carries it out a second time, when it is
+    completed.
+    """
+    found: set[tuple[str, str]] = set()
+    for clean in timeline:
+        if clean.action is Action.CLEAN and clean.time > since:
+            with suppress(MissingFileError):
+                plan = active.read_clean_plan(clean)
+                names = {} if plan is None else plan.names
+                found.update((path, name) for path, every in names.items() for name in every)
+    return frozenset(found)
 
 
 def find_planned(

@@ -7,7 +7,14 @@ from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
 from pyhudi.services.recovery import recover
-from pyhudi.services.undo.restore import find_savepoint, finish_restores, restore, restored_to
+from pyhudi.services.undo.restore import (
+    check_restorable,
+    find_savepoint,
+    finish_restores,
+    restore,
+    restored_to,
+)
+from pyhudi.table.savepoints import pending_restores
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.instant_run import nobody_writing
 
@@ -27,7 +34,10 @@ def restore_table(environment: Environment, request: RestoreRequest) -> JobResul
 
 
 def _restore(run: ServiceRun, savepoint: str) -> JobResult:
-    find_savepoint(run.table.refresh(), savepoint)
+    table = run.table.refresh()
+    find_savepoint(table, savepoint)
+    if not pending_restores(table.timeline):
+        check_restorable(table, savepoint)
     run.without_metadata_table()
     writer = run.writer()
     with run.watch.stage("restore"):

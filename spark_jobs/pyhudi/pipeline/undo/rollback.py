@@ -9,7 +9,8 @@ from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import revert_compaction, roll_back, rollback_target, rollbacks_of
-from pyhudi.services.undo.completed import roll_back_completed
+from pyhudi.services.undo.completed import plan_completed, roll_back_completed
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.heartbeat import give_heartbeat_up
@@ -43,8 +44,11 @@ def _roll_back(run: ServiceRun, time: str) -> JobResult:
             "takes a plan back with the mode unschedule",
         )
     active = run.table.active
-    if before is None and not rollbacks_of(active, active.load().pending(), time):
-        return _done(run, run.table.refresh(), time, is_new=False)
+    if not rollbacks_of(active, active.load().pending(), time):
+        if before is None:
+            return _done(run, run.table.refresh(), time, is_new=False)
+        if before.is_completed:  # so that what is refused has changed nothing
+            plan_completed(run.table.refresh(), before)
     run.without_metadata_table()
     with run.watch.stage("rollback"):
         _undo(run, time)
@@ -95,7 +99,10 @@ def _done(run: ServiceRun, table: Table, time: str, *, is_new: bool) -> JobResul
                 files=deleted_files([done]),
             )
     last = table.timeline.last_completed
+    archived = ArchivedTimeline.of(table.storage, table.config).writes_since(time)
+    what = f"instant {time} is archived, and cannot be rolled back"
     raise RequestError(
-        f"there is no write at instant {time}; the latest is {last.time if last else 'none'}",
+        f"{what if time in archived else f'there is no write at instant {time}'}; the latest is "
+        f"{last.time if last else 'none'}",
         where=table.storage.uri,
     )

@@ -12,12 +12,9 @@ MergeOnReadRollbackActionExecutor, Hudi 0.15.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
 
-from pyhudi.actions.commit import ReplaceCommitMetadata
-from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.actions.rollback import InstantInfo, RollbackMetadata, RollbackPlan
-from pyhudi.errors import ConflictError, MissingFileError, RequestError, StorageError
+from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
+from pyhudi.errors import ConflictError, RequestError, StorageError
 from pyhudi.services.rollback import (
     Delete,
     finish_rollback,
@@ -25,20 +22,12 @@ from pyhudi.services.rollback import (
     rollbacks_of,
     withdraw_rollback,
 )
-from pyhudi.services.rollback_plan import (
-    PresentFiles,
-    planned_on,
-    undo_requests,
-    why_kept,
-    why_not_whole,
-)
+from pyhudi.services.rollback_plan import planned_on
+from pyhudi.services.written import Written
 from pyhudi.table.pending import pending_plans
-from pyhudi.table.savepoints import saved_instants
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
-from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.appended import logs_with_blocks_of
+from pyhudi.timeline.instant import Action, Instant
 
 _PLANNED = (Action.COMPACTION, Action.LOG_COMPACTION)
 _log = logging.getLogger(__name__)
@@ -57,9 +46,7 @@ def roll_back_completed(
         ConflictError: others were faster.
         StorageError: the storage failed; the next writer goes on from where this one came.
     """
-    active, written = table.active, _Written.of(table, instant)
-    plan = written.plan(table)
-    _check(table, written, plan)
+    active, plan = table.active, plan_completed(table, instant)
     _log.warning("%s: rolling back %s %s", table.config.name, instant.action.value, instant.time)
     try:
         rollback = request_rollback(active, clock, plan)
@@ -77,76 +64,33 @@ def roll_back_completed(
     return done
 
 
+def plan_completed(table: Table, instant: Instant) -> RollbackPlan:
+    """What takes back a completed write, if nothing is in the way; nothing is changed yet.
+
+    Raises:
+        RequestError: as ``roll_back_completed``.
+    """
+    written = Written.of(table, instant)
+    plan = written.plan(table)
+    reason = _why_not(table, written, plan)
+    if reason is not None:
+        raise RequestError(
+            f"instant {instant.time} cannot be rolled back: {reason}", where=table.storage.uri
+        )
+    return plan
+
+
 def plan_undo(table: Table, instant: Instant) -> RollbackPlan:
     """What takes back an instant that is completed, or was; of a compaction the plan is not kept.
 
     Nothing is deleted yet. Where the instant does not say which files it wrote, all are listed.
     """
-    return _Written.of(table, instant).plan(table)
+    return Written.of(table, instant).plan(table)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
-    """What an instant did, and the files in the partitions where it did it.
-
-    ``says_files`` is whether its own file tells all that it wrote.
-    """
-
-    instant: Instant
-    metadata: ReplaceCommitMetadata
-    says_files: bool
-    files: PresentFiles
-
-    @classmethod
-    def of(cls, table: Table, instant: Instant) -> _Written:
-        metadata = _said(table.active, instant)
-        stats = list(metadata.commit.write_stats)
-        says_files = instant.is_completed or (bool(stats) and all(stat.path for stat in stats))
-        touched = {
-            *metadata.commit.partition_to_write_stats,
-            *metadata.partition_to_replaced_file_ids,
-        }
-        found = table.listing.files(sorted(touched) if says_files else None)
-        return cls(
-            instant=instant,
-            metadata=metadata,
-            says_files=says_files,
-            files=PresentFiles(bases=found.base_files, logs=found.log_files + found.cdc_files),
-        )
-
-    def plan(self, table: Table) -> RollbackPlan:
-        storage, instant = table.storage, self.instant
-        appended = {stat.path for stat in self.metadata.commit.write_stats if stat.path}
-        if not self.says_files and instant.action is not Action.COMPACTION:
-            appended.update(logs_with_blocks_of(storage, self.files.logs, instant.time))
-        return RollbackPlan(
-            instant=InstantInfo(time=instant.time, action=instant.action.value),
-            requests=undo_requests(instant.time, self.files, appended, storage.absolute),
-        )
-
-
-def _said(active: ActiveTimeline, instant: Instant) -> ReplaceCommitMetadata:
-    """What the instant's file says; that of one which is requested says nothing of files."""
-    if instant.state is not State.REQUESTED:
-        try:
-            return active.read_replace_commit(instant)
-        except MissingFileError:
-            pass
-    return ReplaceCommitMetadata.from_bytes(b"")
-
-
-def _check(table: Table, written: _Written, plan: RollbackPlan) -> None:
-    reason = _why_not(table, written, plan)
-    if reason is not None:
-        raise RequestError(
-            f"instant {written.instant.time} cannot be rolled back: {reason}",
-            where=table.storage.uri,
-        )
-
-
-def _why_not(table: Table, written: _Written, plan: RollbackPlan) -> str | None:
+def _why_not(table: Table, written: Written, plan: RollbackPlan) -> str | None:
     active, timeline, time = table.active, table.timeline, written.instant.time
-    reason = why_kept(timeline, time, saved_instants(active, timeline))
+    reason = written.why_not_undone(active, timeline)
     if reason is not None:
         return reason
     for action in _PLANNED:
@@ -163,17 +107,4 @@ def _why_not(table: Table, written: _Written, plan: RollbackPlan) -> str | None:
     bases = table.listing.files().base_files if len(others) == 1 else ()
     if any(file.instant < time for file in bases):
         return "it is the only write that has not been archived"
-    return why_not_whole(
-        time,
-        written.metadata.commit.write_stats,
-        written.metadata.partition_to_replaced_file_ids,
-        _compaction_plan(active, written.instant),
-        written.files,
-    )
-
-
-def _compaction_plan(active: ActiveTimeline, instant: Instant) -> CompactionPlan | None:
-    action = active.begun_as(instant)
-    if action not in _PLANNED:
-        return None
-    return active.read_compaction_plan(replace(instant, action=action))
+    return None

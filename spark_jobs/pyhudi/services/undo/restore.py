@@ -34,6 +34,7 @@ from pyhudi.services.rollback import (
 )
 from pyhudi.services.undo.completed import plan_undo
 from pyhudi.services.undo.restore_plan import plan_restore, why_not_restored
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.savepoints import pending_restores, savepoints
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
@@ -111,9 +112,14 @@ def find_savepoint(table: Table, savepoint: str) -> SavepointMetadata:
     return found[savepoint]
 
 
-def _planned(table: Table, savepoint: str) -> RestorePlan:
-    active, timeline, where = table.active, table.timeline, table.storage.uri
-    kept = find_savepoint(table, savepoint)
+def check_restorable(table: Table, savepoint: str) -> None:
+    """Refuse to go back to a savepoint that cannot be restored.
+
+    Raises:
+        RequestError: there is no such savepoint, what it keeps is not there, or what came after it
+            was archived.
+    """
+    timeline, kept = table.timeline, find_savepoint(table, savepoint)
     files = table.listing.files()
     logs = {log.path for log in (*files.log_files, *files.cdc_files)}
     reason = why_not_restored(
@@ -122,9 +128,17 @@ def _planned(table: Table, savepoint: str) -> RestorePlan:
         saved=kept.paths,
         present=logs | {file.path for file in files.base_files},
         instants=(file.instant for file in files.base_files),
+        archived=ArchivedTimeline.of(table.storage, table.config).writes_since(savepoint),
     )
     if reason is not None:
-        raise RequestError(f"savepoint {savepoint} cannot be restored: {reason}", where=where)
+        raise RequestError(
+            f"savepoint {savepoint} cannot be restored: {reason}", where=table.storage.uri
+        )
+
+
+def _planned(table: Table, savepoint: str) -> RestorePlan:
+    check_restorable(table, savepoint)
+    active, timeline = table.active, table.timeline
     clustering = [
         found.time for found in timeline.pending() if active.clustered_groups(found) is not None
     ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from pyhudi.actions.restore import RestorePlan
 from pyhudi.actions.rollback import InstantInfo
+from pyhudi.config.options.archive import BEYOND_SAVEPOINT
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 
@@ -51,11 +52,12 @@ def why_not_restored(
     saved: Iterable[str],
     present: Collection[str],
     instants: Iterable[str],
+    archived: Collection[str],
 ) -> str | None:
     """What keeps a table from going back to a savepoint, in words; None for nothing.
 
     ``saved`` are the paths of the files that the savepoint keeps, ``present`` those that there are,
-    ``instants`` those that base files have.
+    ``instants`` those that base files have, and ``archived`` the times of archived writes.
     """
     lost = sorted(path for path in saved if path not in present)
     if lost:
@@ -66,14 +68,11 @@ def why_not_restored(
         return f"savepoint {later[-1]} is later; delete that first"
     is_committed = timeline.committed_test()
     known = {found.time for found in timeline.write_instants()}
-    archived = sorted(
-        time
-        for time in set(instants)
-        if time > savepoint and time not in known and is_committed(time)
-    )
-    if archived:
+    gone = {time for time in instants if is_committed(time)} | {*archived}
+    gone = {time for time in gone if time > savepoint and time not in known}
+    if gone:
         return (
-            f"{len(archived)} writes after it have been archived, the first is {archived[0]}, and "
-            "cannot be undone"
+            f"{len(gone)} writes after it have been archived, the first is {min(gone)}, and cannot "
+            f"be undone; where {BEYOND_SAVEPOINT.key} is false such writes stay on the timeline"
         )
     return None

@@ -1,8 +1,8 @@
 """Create and delete savepoints: a write's instant and files that no service takes away.
 
-Nobody has to stop for it. Who rolls back or restores looks at savepoints after saying so on the
-timeline, and who makes a savepoint looks at the timeline after making it: one of the two sees the
-other.
+Nobody has to stop for it. Who cleans, archives, rolls back or restores looks at savepoints after
+saying so on the timeline or in the archive, and who makes a savepoint looks there after making it:
+one of the two sees the other.
 
 Source: SavepointActionExecutor and SavepointHelpers, Hudi 0.15.
 """
@@ -14,8 +14,10 @@ import logging
 from dataclasses import dataclass
 
 from pyhudi.actions.savepoint import SavepointMetadata
-from pyhudi.errors import AlreadyExistsError, ConflictError, RequestError
+from pyhudi.errors import AlreadyExistsError, ConflictError, MissingFileError, RequestError
+from pyhudi.read.retention import retained_by
 from pyhudi.services.rollback import rollback_target
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
@@ -43,11 +45,12 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
         AlreadyExistsError: it has a savepoint.
     """
     _check(table, instant)
+    try:
+        files = _files_at(table, instant)
+    except MissingFileError as gone:
+        raise ConflictError(f"the table changed meanwhile: {gone}") from gone
     metadata = SavepointMetadata(
-        user=note.user,
-        created_ms=clock.now_ms(),
-        comment=note.comment,
-        files=_files_at(table, instant),
+        user=note.user, created_ms=clock.now_ms(), comment=note.comment, files=files
     )
     saved, active = _savepoint(instant), table.active
     # Without an inflight file first there is none to be left behind by who dies between the two.
@@ -97,6 +100,8 @@ def _why_not(table: Table, instant: str) -> str | None:
     active, timeline = table.active, table.timeline
     if not timeline.write_instants().completed().contains(instant):
         return "no completed write has this instant"
+    if instant in ArchivedTimeline.of(table.storage, table.config).writes_since(instant):
+        return "it is about to leave the timeline, and is archived by now"
     for found in timeline.pending():
         if found.action is Action.RESTORE:
             return f"restore {found.time} has not ended"
@@ -112,22 +117,14 @@ def _why_not(table: Table, instant: str) -> str | None:
 
 
 def _why_cleaned(table: Table, instant: str) -> str | None:
-    """Why files of the table as of a write may be gone.
+    """Why files of the table as of a write may be gone, or go when a planned clean is carried out.
 
-    Source: SavepointActionExecutor.execute, Hudi 0.15.
+    Source: SavepointActionExecutor.execute, Hudi 0.15, which looks at the last clean alone.
     """
-    clean = next(
-        (found for found in reversed(table.timeline.instants) if found.action is Action.CLEAN), None
-    )
-    if clean is None:
-        return None
-    last = table.timeline.last_completed
-    if not clean.is_completed:
-        is_latest = last is not None and last.time == instant
-        return None if is_latest else f"clean {clean.time} has not ended; finish it first"
-    earliest = table.active.read_clean(clean).earliest_retained
-    if earliest is not None and instant < earliest:
-        return f"clean {clean.time} kept the files of {earliest} and later alone"
+    for clean in table.timeline:
+        earliest = retained_by(table, clean) if clean.action is Action.CLEAN else None
+        if earliest is not None and instant < earliest:
+            return f"clean {clean.time} keeps the files of {earliest} and later alone"
     return None
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import pyhudi
+from pyhudi.config.table import TableConfig
 from pyhudi.errors import ConflictError, MissingFileError, RequestError, WriterAtWorkError
 from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.rollback import RollbackRequest
@@ -22,6 +23,8 @@ from tests.support.in_process import (
     MERGE_ON_READ,
     NOW_MS,
     Rows,
+    archive,
+    archived_in,
     clock_at,
     compaction,
     data_files,
@@ -189,7 +192,7 @@ def test_a_savepoint_before_what_the_last_clean_kept_is_refused() -> None:
     for path in (each for each in table.rglob("*") if each.is_file()):
         storage.put(str(path.relative_to(table)), path.read_bytes())
     instants = [each.time for each in load_table(storage).timeline.write_instants()]
-    with pytest.raises(RequestError, match="kept the files of"):
+    with pytest.raises(RequestError, match="keeps the files of"):
         savepoint(storage, later(), instant=instants[0])
     assert savepoint(storage, later(), instant=instants[-1]).status == "committed"
 
@@ -222,6 +225,45 @@ def test_a_restore_is_refused_without_savepoint_or_with_a_later_one_or_a_lost_fi
     storage.delete(lost)
     with pytest.raises(RequestError, match=lost):
         restore(storage, later(), first)
+
+
+@pytest.mark.parametrize("config", TYPES)
+def test_what_came_after_a_savepoint_stays_on_the_timeline_unless_options_archive_it(
+    config: TableConfig,
+) -> None:
+    """Of a merge-on-read table the archived writes are told by the archive alone."""
+    batches = [{("x", "b"): (ts, "more")} for ts in range(10, 15)]
+    storage, (first, *_) = written(config, OLD, *batches)
+    savepoint(storage, later(), instant=first)
+    archive(storage, later(1))
+    assert archived_in(storage) == []
+    kept, before = storage.copy(), read_rows(storage)
+    restore(kept, later(2), first)
+    assert read_rows(kept) == OLD
+    archive(storage, later(1), hoodie__archive__beyond__savepoint="true")
+    assert archived_in(storage)
+    whole = dict(storage.files)
+    with pytest.raises(RequestError, match="writes after it have been archived"):
+        restore(storage, later(2), first)
+    assert storage.files == whole
+    assert read_rows(storage) == before
+
+
+def test_an_archived_write_is_not_rolled_back() -> None:
+    storage, (first, *_) = written(CONFIG, OLD, NEW, LAST, NEW)
+    archive(storage, later())
+    with pytest.raises(RequestError, match=f"{first} is archived, and cannot be rolled back"):
+        roll_back(storage, later(1), first)
+
+
+def test_a_refused_rollback_leaves_the_metadata_table_as_it_was(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_metadata_full", tmp_path)
+    before = {path: path.read_bytes() for path in table.rglob("*") if path.is_file()}
+    first = open_table(table).timeline.write_instants().completed().instants[0].time
+    for _ in range(2):
+        with pytest.raises(RequestError, match="later writes are completed"):
+            rollback_table(HERE, RollbackRequest(base_path=str(table), instant=first))
+    assert before == {path: path.read_bytes() for path in table.rglob("*") if path.is_file()}
 
 
 def test_a_savepoint_after_which_nothing_came_needs_no_restore() -> None:

@@ -49,10 +49,18 @@ def test_pending_clusterings_go_first() -> None:
     assert [each.time for each in plan.instants] == [at(3), at(7), at(6), at(4), at(4)]
 
 
-def refusal(timeline: Timeline = TIMELINE, *, gone: str = "", instants: tuple[str, ...] = ()):
+def refusal(
+    timeline: Timeline = TIMELINE,
+    *,
+    gone: str = "",
+    instants: tuple[str, ...] = (),
+    archived: tuple[str, ...] = (),
+) -> str | None:
     saved = ("p/a", "p/b")
     present = {path for path in saved if path != gone}
-    return why_not_restored(timeline, at(2), saved=saved, present=present, instants=instants)
+    return why_not_restored(
+        timeline, at(2), saved=saved, present=present, instants=instants, archived=archived
+    )
 
 
 def test_a_savepoint_is_restored_whole_or_not_at_all() -> None:
@@ -69,3 +77,5 @@ def test_writes_that_were_archived_since_cannot_be_undone() -> None:
     rest = (instant(2, Action.DELTA_COMMIT), instant(2, Action.SAVEPOINT))
     archived = Timeline.of((*rest, instant(6, Action.DELTA_COMMIT)))
     assert at(4) in (refusal(archived, instants=(at(4),)) or "")
+    assert at(4) in (refusal(archived, archived=(at(1), at(4))) or "")
+    assert refusal(archived, archived=(at(1), at(6))) is None, "one is still on the timeline"
