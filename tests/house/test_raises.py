@@ -27,7 +27,6 @@ ARGUMENT_CHECKS = {
 CATCHES_ALL = {
     "pyhudi/cli/main.py:main": "the process ends here, with a line and a code",
     "pyhudi/spark/job.py:run_job": "the process ends here, with a line and a code",
-    "pyhudi/storage/create.py:_Sibling.__enter__": "removes its temporary file, raises again",
 }
 """Functions that catch everything: they raise it again, or are the last ones to see it."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException, PythonException
 
 from pyhudi import errors
@@ -23,11 +23,21 @@ from pyhudi.errors import (
 
 _OF_A_WORKER = re.compile(r"pyhudi\.errors\.(\w+): ([^\n]+)")
 _LAST_WORDS = re.compile(r"^(\w+(?:\.\w+)*(?:Error|Exception|Invalid)): ([^\n]+)", re.MULTILINE)
+_JAVA_GONE = (
+    "Spark's JVM has ended, often killed by the system for want of memory; give the machine more, "
+    "or lower --driver-memory of spark-submit, and retry"
+)
 _MISSING_PACKAGE = re.compile(r"No module named '([\w.]+)'")
 
 # What Spark says, in the order looked for; the first that is found decides.
 _SIGNS: tuple[tuple[str, type[HudiError], str], ...] = (
-    ("No space left on device", PlatformError, "a disk is full; free space and retry"),
+    # Of the table's own files an error of the engine tells.
+    (
+        "No space left on device",
+        PlatformError,
+        "a disk is full, often that of Spark's local folder (spark.local.dir, SPARK_LOCAL_DIRS); "
+        "free space and retry",
+    ),
     ("Disk quota exceeded", PlatformError, "a disk quota is used up; free space and retry"),
     (
         "JAVA_GATEWAY_EXITED",
@@ -83,6 +93,7 @@ def explain(error: Exception) -> HudiError:
     return (
         _from_worker(text)
         or _from_sign(text)
+        or _from_silence(error, text)
         or _from_type(error, text)
         or PlatformError(
             f"{type(error).__name__}: {first_line(text)} (--verbose shows the stack trace)"
@@ -144,4 +155,15 @@ def _from_type(error: Exception, text: str) -> HudiError | None:
             return PlatformError(f"{type(error).__name__}: {first_line(text)}")
         case PySparkException() | Py4JError():
             return PlatformError(f"Spark failed: {first_line(text)}")
+    return None
+
+
+def _from_silence(error: Exception, text: str) -> HudiError | None:
+    """Of a call of Java that got no answer, as py4j tells it; errors that Java raised have one."""
+    said = str(error)
+    is_unanswered = isinstance(error, Py4JError) and (
+        said.startswith("An error occurred while calling") and "\n" not in said
+    )
+    if is_unanswered or isinstance(error, (Py4JNetworkError, ConnectionError)):
+        return PlatformError(f"{_JAVA_GONE}: {first_line(text)}")
     return None

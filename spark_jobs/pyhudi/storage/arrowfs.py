@@ -14,9 +14,8 @@ from pyhudi.errors import (
     AlreadyExistsError,
     CorruptTableError,
     MissingFileError,
-    StorageError,
 )
-from pyhudi.storage.storage import FileStatus, located_input
+from pyhudi.storage.storage import FileStatus, failed_call, located_input
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,7 +173,7 @@ class ArrowStorage:
         except FileExistsError as error:
             raise AlreadyExistsError(f"cannot {verb} {where}: it is already there") from error
         except OSError as error:
-            raise StorageError(f"cannot {verb} {where}: {error}") from error
+            raise failed_call(verb, where, error) from error
 
 
 def _walk_local(where: str, without: str | None) -> Iterator[fs.FileInfo]:

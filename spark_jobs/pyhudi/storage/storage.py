@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from pyhudi.errors import located
+from pyhudi.errors import StorageError, located
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_ADVICE: Final = {
+    errno.ENOSPC: "the disk is full; free space and retry",
+    errno.EDQUOT: "the quota is used up; free space and retry",
+    errno.EFBIG: "no file may grow that large here; see ulimit -f",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,3 +127,23 @@ def located_input(source: pa.NativeFile, where: str) -> Iterator[pa.NativeFile]:
     """An input file that is closed in the end; errors that what it holds gives rise to name it."""
     with located(where), source:
         yield source
+
+
+@contextmanager
+def located_output(where: str) -> Iterator[None]:
+    """What is done to a file that ``open_output`` gave, whose errors do not name it.
+
+    Raises:
+        StorageError: it could not be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise failed_call("write", where, error) from error
+
+
+def failed_call(verb: str, where: str, error: OSError) -> StorageError:
+    """A call that failed: what it was to do with which file, why it did not, and what helps."""
+    advice = _ADVICE.get(error.errno or 0)
+    said = f"cannot {verb} {where}: {error}"
+    return StorageError(f"{said}; {advice}" if advice else said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +17,7 @@ from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.columns import Flags, flags_of
 from pyhudi.schema.evolution.misfits import misfit_rows
 from pyhudi.schema.row_json import row_json
-from pyhudi.storage.storage import Storage
+from pyhudi.storage.storage import Storage, located_output
 
 FAILED_SCHEMA: Final = pa.schema(
     [
@@ -105,8 +106,9 @@ class FailedFile:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self._writer is not None:
-            self._writer.close()
-            self._sink.close()
+            with self._located():
+                self._writer.close()
+                self._sink.close()
 
     @property
     def name(self) -> str | None:
@@ -120,10 +122,15 @@ class FailedFile:
         """
         if self._writer is None:
             self._sink = self._storage.open_output(self._file_name)
-            self._writer = pq.ParquetWriter(self._sink, SAVED_SCHEMA)
+            with self._located():
+                self._writer = pq.ParquetWriter(self._sink, SAVED_SCHEMA)
         instants = pa.array([self._instant]).take(pa.repeat(0, records.num_rows))
         key, cause, row = records.columns
-        self._writer.write_table(pa.table([key, cause, instants, row], schema=SAVED_SCHEMA))
+        with self._located():
+            self._writer.write_table(pa.table([key, cause, instants, row], schema=SAVED_SCHEMA))
+
+    def _located(self) -> AbstractContextManager[None]:
+        return located_output(self._storage.absolute(self._file_name))
 
 
 def keep_saved(storage: Storage, instant: str, names: Iterable[str]) -> None:

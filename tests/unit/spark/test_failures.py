@@ -3,6 +3,7 @@
 import errno
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkRuntimeError, PythonException
 
 from pyhudi.errors import (
@@ -44,6 +45,14 @@ ERRORS = {
     "full disk of the driver": (
         OSError(errno.ENOSPC, "No space left on device"),
         *(PlatformError, "a disk is full"),
+    ),
+    "a JVM that was killed amid a call": (
+        Py4JError("An error occurred while calling o94.collectToPython"),
+        *(PlatformError, "Spark's JVM has ended"),
+    ),
+    "a JVM that is gone": (
+        ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"),
+        *(PlatformError, "Spark's JVM has ended"),
     ),
     "no pyarrow": (
         PythonException("ModuleNotFoundError: No module named 'pyarrow'"),

@@ -12,8 +12,8 @@ from pyhudi.errors import (
     StorageError,
     UnsupportedError,
 )
+from pyhudi.storage import create
 from pyhudi.storage.arrowfs import ArrowStorage
-from pyhudi.storage.create import refuse
 from pyhudi.storage.schemes import open_storage
 from tests.support.threads import only_winner
 
@@ -35,6 +35,32 @@ def test_nothing_but_the_file_itself_is_left_behind(storage):
     storage.put("a/one", b"3")
     assert [status.path for status in storage.list("a")] == ["a/one"]
     assert storage.read("a/one") == b"3"
+
+
+@pytest.mark.parametrize("call", ["create", "put"])
+def test_a_process_that_is_killed_before_a_file_appears_leaves_none(storage, monkeypatch, call):
+    if not hasattr(os, "O_TMPFILE"):
+        pytest.skip("this system has no files without a name")
+    storage.make_dir("a")
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "link", lambda *_, **__: os._exit(0))
+        getattr(storage, call)("a/one", b"1")
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert storage.list("a") == []
+
+
+def test_files_appear_whole_where_none_can_be_without_a_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(create, "_HAS_NAMELESS", False)
+    for number, test in enumerate(
+        (
+            test_of_many_creators_of_one_file_exactly_one_succeeds,
+            test_nothing_but_the_file_itself_is_left_behind,
+            test_replacing_a_file_removes_the_checksum_of_its_old_bytes,
+        )
+    ):
+        test(open_storage(str(tmp_path / str(number))))
 
 
 def test_replacing_a_file_removes_the_checksum_of_its_old_bytes(storage):
@@ -81,8 +107,8 @@ def test_where_no_file_can_be_created_exclusively_writes_are_refused(storage):
         filesystem=storage.filesystem,
         root=storage.root,
         uri="s3://bucket/table",
-        create_if_absent=refuse,
-        replace=refuse,
+        create_if_absent=create.refuse,
+        replace=create.refuse,
     )
     with pytest.raises(UnsupportedError, match="two writers could commit"):
         remote.create(".hoodie/1.commit", b"")

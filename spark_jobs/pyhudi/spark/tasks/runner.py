@@ -6,13 +6,14 @@ Nothing is decided here: which function runs in which task is the pipeline's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
@@ -43,7 +44,8 @@ class SparkRunner:
     @property
     def parallelism(self) -> int:
         """How many tasks Spark runs at once by default."""
-        return max(1, int(self.session.sparkContext.defaultParallelism))
+        with explained():
+            return max(1, int(self.session.sparkContext.defaultParallelism))
 
     def tasks(self, count: int, function: NumberedFunction, schema: pa.Schema) -> SparkRows:
         """What a function gives for each number below ``count``, a task each."""
@@ -53,8 +55,9 @@ class SparkRunner:
                 for number in batch.column(0).to_pylist():
                     yield from function(task, number)
 
-        numbers = self.session.range(0, count, 1, numPartitions=max(1, count))
-        return SparkRows(frame=map_in_arrow(numbers, run, schema))
+        with explained():
+            numbers = self.session.range(0, count, 1, numPartitions=max(1, count))
+            return SparkRows(frame=map_in_arrow(numbers, run, schema))
 
     def shuffle_keys(self, count: int) -> npt.NDArray[np.int32]:
         """Ints that Spark's hash partitioning sends to each of so many tasks."""
@@ -150,9 +153,10 @@ class SparkRows:
         return replace(self, frame=frame, held=frame)
 
     def release(self) -> None:
-        """Let Spark drop the rows it keeps."""
+        """Let Spark drop the rows it keeps, which are gone already where its JVM is."""
         if self.held is not None:
-            self.held.unpersist()
+            with suppress(Py4JError, OSError):
+                self.held.unpersist()
 
     def collect(self, *columns: str) -> list[Any]:
         """The rows, here."""

@@ -18,20 +18,26 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def job_group(description: str) -> Iterator[str]:
-    """Name the jobs that run within the context; the caller's own names come back after it."""
+    """Name the jobs that run within the context; the caller's own names come back after it.
+
+    Not: errors. What runs within it may have done its work when the JVM dies.
+    """
     context = SparkContext._active_spark_context
     group = f"pyhudi-{next(_numbers)}"
     if context is None:
         yield group
         return
-    before = {name: context.getLocalProperty(name) for name in (_GROUP, _DESCRIPTION)}
-    context.setLocalProperty(_GROUP, group)
-    context.setLocalProperty(_DESCRIPTION, description)
+    before: dict[str, str | None] = {}
+    with _unless_java_is_gone():
+        before |= {name: context.getLocalProperty(name) for name in (_GROUP, _DESCRIPTION)}
+        context.setLocalProperty(_GROUP, group)
+        context.setLocalProperty(_DESCRIPTION, description)
     try:
         yield group
     finally:
-        for name, value in before.items():
-            context.setLocalProperty(name, value)
+        with _unless_java_is_gone():
+            for name, value in before.items():
+                context.setLocalProperty(name, value)
 
 
 def spilled_bytes(group: str) -> int:
@@ -40,12 +46,22 @@ def spilled_bytes(group: str) -> int:
     Source: AppStatusStore.lastStageAttempt, Spark 3.5 and 4.2.
     """
     context = SparkContext._active_spark_context
+    stages: set[int] = set()
     if context is None:
         return 0
-    tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages = {int(stage) for job in jobs if job is not None for stage in job.stageIds}
+    with _unless_java_is_gone():
+        tracker = context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages |= {int(stage) for job in jobs if job is not None for stage in job.stageIds}
     return sum(_spilled(context, stage) for stage in stages)
+
+
+@contextmanager
+def _unless_java_is_gone() -> Iterator[None]:
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        _log.debug("Spark's JVM does not answer: %s", error)
 
 
 def _spilled(context: SparkContext, stage: int) -> int:

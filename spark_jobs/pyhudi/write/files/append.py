@@ -27,6 +27,7 @@ from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema import avro
 from pyhudi.schema.columns import one_array, text_buffers
 from pyhudi.schema.metafields import RECORD_KEY
+from pyhudi.storage.storage import located_output
 from pyhudi.transaction.markers import MarkerType, leave_marker
 from pyhudi.write.context import WriteContext
 from pyhudi.write.files.handle import RowCounts
@@ -221,9 +222,10 @@ class SliceLog:
     def _append(self, kind: BlockKind, content: Sequence[bytes | pa.Buffer]) -> _LogFile:
         file = self._file()
         before, behind = frame_of(kind, self._header, sum(map(len, content)))
-        for piece in (before, *content, behind):
-            file.sink.write(piece)
-            file.size_bytes += len(piece)
+        with located_output(self._context.storage.absolute(file.path)):
+            for piece in (before, *content, behind):
+                file.sink.write(piece)
+                file.size_bytes += len(piece)
         return file
 
     def _file(self) -> _LogFile:
@@ -245,7 +247,8 @@ class SliceLog:
     def _finish(self) -> None:
         if self._open is None:
             return
-        self._open.sink.close()
+        with located_output(self._context.storage.absolute(self._open.path)):
+            self._open.sink.close()
         file, self._open = self._open, None
         counts, target = file.counts, self._target
         self.stats.append(

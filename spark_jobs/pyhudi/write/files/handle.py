@@ -17,6 +17,7 @@ from pyhudi.filegroup.names import base_file_name, file_path
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import FILE_NAME
+from pyhudi.storage.storage import located_output
 from pyhudi.transaction.markers import MarkerType, leave_marker
 from pyhudi.write.context import WriteContext
 from pyhudi.write.files.partition import ensure_partition
@@ -168,7 +169,8 @@ class BaseFileHandle:
     def _at_work(self) -> Iterator[None]:
         """Time that is this file's own: a bulk insert has many open and writes to them in turns."""
         started = time.perf_counter()
-        yield
+        with located_output(self._context.storage.absolute(self.path)):
+            yield
         self._seconds_at_work += time.perf_counter() - started
 
     def _statistics(self) -> WriteStat:
