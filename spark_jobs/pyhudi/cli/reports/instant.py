@@ -10,7 +10,7 @@ from dataclasses import replace
 from pyhudi.actions.commit import WriteStat
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
-from pyhudi.cli.reports.writes import Told, changes, kind_of, told_by
+from pyhudi.cli.writes import Told, changes, kind_of, told_by
 from pyhudi.config.instant_text import parse_exact_instant, parse_instant
 from pyhudi.errors import CorruptTableError, MissingFileError, RequestError
 from pyhudi.filegroup.slices import GroupId

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
-from pyhudi.cli.reports.writes import Told, changes, kind_of, told_by
+from pyhudi.cli.writes import Told, changes, kind_of, told_by
 from pyhudi.timeline.instant import Instant
 
 _TIMELINE = (

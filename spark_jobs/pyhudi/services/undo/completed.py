@@ -57,9 +57,7 @@ def roll_back_completed(
         ConflictError: others were faster.
         StorageError: the storage failed; the next writer goes on from where this one came.
     """
-    active, written = table.active, _Written.of(table, instant)
-    plan = written.plan(table)
-    _check(table, written, plan)
+    active, plan = table.active, plan_rollback_of(table, instant)
     _log.warning("%s: rolling back %s %s", table.config.name, instant.action.value, instant.time)
     try:
         rollback = request_rollback(active, clock, plan)
@@ -75,6 +73,19 @@ def roll_back_completed(
             where=table.storage.uri,
         )
     return done
+
+
+def plan_rollback_of(table: Table, instant: Instant) -> RollbackPlan:
+    """What takes the latest completed write back; nothing is deleted yet.
+
+    Raises:
+        RequestError: later writes, a savepoint or a plan are in the way, or what the write
+            replaced is not there any more.
+    """
+    written = _Written.of(table, instant)
+    plan = written.plan(table)
+    _check(table, written, plan)
+    return plan
 
 
 def plan_undo(table: Table, instant: Instant) -> RollbackPlan:

@@ -59,7 +59,7 @@ def restore(
         WriterAtWorkError: a compaction runs.
         StorageError: the storage failed; who writes next finishes the restore, if it had begun.
     """
-    plan = _planned(table, savepoint)
+    plan = plan_restore_of(table, savepoint)
     if [info.time for info in plan.instants] == [own]:
         return None
     _check_nobody_runs(writer, plan, own)
@@ -111,7 +111,12 @@ def find_savepoint(table: Table, savepoint: str) -> SavepointMetadata:
     return found[savepoint]
 
 
-def _planned(table: Table, savepoint: str) -> RestorePlan:
+def plan_restore_of(table: Table, savepoint: str) -> RestorePlan:
+    """What takes a table back to a savepoint; nothing is undone yet.
+
+    Raises:
+        RequestError: there is no such savepoint, or what it keeps is not there.
+    """
     active, timeline, where = table.active, table.timeline, table.storage.uri
     kept = find_savepoint(table, savepoint)
     files = table.listing.files()

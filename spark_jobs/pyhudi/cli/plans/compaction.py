@@ -1,20 +1,17 @@
-"""``pyhudi plan``: what a service would do now, and does not yet."""
+"""The slices that a compaction would take."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.cli.opening import open_given, place_of, subject_of, zone_of
+from pyhudi.cli.opening import subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import MAX_DELTA_COMMITS
 from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.services.compaction.job import check_compactable
 from pyhudi.services.compaction.plan import is_due, plan_compaction
 from pyhudi.services.compaction.run import claimed_groups
@@ -22,9 +19,6 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.write.encoding import full_file_bytes
-
-Plan: TypeAlias = Callable[[Table, Mapping[str, str]], Report]
-"""What a service would do to a table now, by the options of Hudi that it is given."""
 
 _COMPACTED = (
     Column(name="partition", least=12),
@@ -83,16 +77,9 @@ def plan_now(table: Table, config: WriteConfig) -> PlannedCompaction:
     )
 
 
-def plan_given(plan: Plan, given: argparse.Namespace) -> Report:
-    """The plan of a service for the table and the options of a command line."""
-    options = dict(place_of(given).hoodie_conf)
-    check_known(options)
-    return plan(open_given(given), options)
-
-
-def compaction_plan(table: Table, options: Mapping[str, str]) -> Report:
+def compaction_plan(table: Table, request: CompactionRequest) -> Report:
     """Which slices a compaction would take now, and whether one is due."""
-    config = WriteConfig.from_options(options)
+    config = WriteConfig.from_options(request.options())
     found = plan_now(table, config)
     pending = [each for each in table.timeline.pending() if each.action is Action.COMPACTION]
     return Report(
