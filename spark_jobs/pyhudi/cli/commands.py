@@ -118,6 +118,9 @@ def whole_number(text: str) -> int:
 
 def _looks_back(parser: argparse.ArgumentParser) -> None:
     _limit(parser, 30, "the newest so many; 0 for all")
+    parser.add_argument(
+        "--archived", action="store_true", help="those too that have left the timeline"
+    )
 
 
 def _timeline_flags(parser: argparse.ArgumentParser) -> None:
@@ -198,12 +201,19 @@ def _count_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _validate_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-keys", action="store_true", help="leave record keys unread")
+    parser.add_argument(
+        "--no-keys", action="store_true", help="leave record keys and the rows of log files unread"
+    )
     parser.add_argument(
         "--unique-keys",
         action="store_true",
         help="a key that comes twice in a partition is an error also where inserts may keep "
         "duplicates",
+    )
+    parser.add_argument(
+        "--archived",
+        action="store_true",
+        help="hold files against the archived commits too, which reads the whole archive",
     )
 
 
