@@ -12,6 +12,8 @@ from functools import partial
 import pyarrow.compute as pc
 import pytest
 
+from pyhudi.cli.validation.findings import Grade
+from pyhudi.cli.validation.validate import Scope, validate_table
 from pyhudi.errors import CorruptTableError, HudiError, MissingFileError
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
@@ -76,7 +78,14 @@ def test_damage_to_what_was_committed_is_told_by_name(
         raised = outcome(partial(read_texts, damage.in_storage(whole)))
         assert isinstance(raised, HudiError), (damage.path, damage.what, raised)
         assert damage.path in str(raised), (damage.path, damage.what, raised)
+        assert damage.path in listed(damage.in_storage(whole)), (damage.path, damage.what)
     record_property("damages", len(chosen))
+
+
+def listed(storage: MemoryStorage) -> set[str]:
+    """The files that a validation lists as damaged."""
+    found = validate_table(load_table(storage), Scope(), lambda done, total: None).findings
+    return {each.where for each in found if each.grade is Grade.ERROR}
 
 
 def test_an_error_says_which_file_which_write_and_what_to_do() -> None:

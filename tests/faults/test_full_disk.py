@@ -1,6 +1,5 @@
 """A disk without space: who is told what, and what is left."""
 
-
 import pytest
 
 from pyhudi.errors import StorageError

@@ -5,24 +5,36 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
+from pyhudi.cli.plans.archive import archive_plan
+from pyhudi.cli.plans.clean import clean_plan
+from pyhudi.cli.plans.compaction import compaction_plan
+from pyhudi.cli.plans.undo import restore_plan, rollback_plan
 from pyhudi.cli.report import Report
 from pyhudi.cli.reports.description import options, schema
 from pyhudi.cli.reports.files import files
 from pyhudi.cli.reports.instant import diff, show
-from pyhudi.cli.reports.plans import Plan, compaction_plan, plan_given
 from pyhudi.cli.reports.rows import count, head
-from pyhudi.cli.reports.services import Service, own_flags, pairs_of, switches_of
+from pyhudi.cli.reports.services import Service, pairs_of, required_of, switches_of
 from pyhudi.cli.reports.stats import stats
 from pyhudi.cli.reports.timeline import commits, timeline
 from pyhudi.cli.reports.validation import validate
 from pyhudi.config.option import parse_int
 from pyhudi.config.read import QueryType
 from pyhudi.flags import SECRETS_VARIABLE, FlagParser
+from pyhudi.jobs.archive import ArchiveRequest
+from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.jobs.restore import RestoreRequest
+from pyhudi.jobs.rollback import RollbackRequest
+from pyhudi.jobs.savepoint import SavepointRequest
+from pyhudi.pipeline.archive import archive_table
+from pyhudi.pipeline.clean import clean_table
 from pyhudi.pipeline.compaction import compact_table
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.timeline.instant import Action
 
 Gather: TypeAlias = Callable[[argparse.Namespace], Report]
@@ -34,7 +46,7 @@ What an Apache Hudi table has and how it is, without Spark and without a JVM.
 looking:    timeline commits show diff files stats schema options
 reading:    head count
 checking:   validate plan
-changing:   compact
+services:   clean archive compact rollback savepoint restore
 
 `pyhudi COMMAND --help` tells of one. In a terminal an answer is a table, in a pipe
 aligned text, and with --json one JSON object that has the same facts."""
@@ -55,17 +67,39 @@ _AS_OF = (
     "in the zone of the table's timeline"
 )
 
-PLANS: Mapping[str, tuple[Plan, str]] = {
-    "compaction": (compaction_plan, "the slices that a compaction would take"),
-}
-"""What ``pyhudi plan`` knows, one entry a service."""
 SERVICES: Mapping[str, tuple[Service, str]] = {
+    "clean": (
+        Service(request=CleanRequest, run=clean_table, plan=clean_plan),
+        "delete the files that no retained instant needs",
+    ),
+    "archive": (
+        Service(request=ArchiveRequest, run=archive_table, plan=archive_plan),
+        "move old instants from the timeline to the archive",
+    ),
     "compact": (
-        Service(request=CompactionRequest, run=compact_table, plan=compaction_plan),
+        Service(request=CompactionRequest, run=compact_table, plan=compaction_plan, is_commit=True),
         "plan and run a compaction of log files",
+    ),
+    "rollback": (
+        Service(request=RollbackRequest, run=rollback_table, plan=rollback_plan),
+        "take the latest write back, or one that did not complete",
+    ),
+    "savepoint": (
+        Service(request=SavepointRequest, run=savepoint_table),
+        "keep the files of a write from every service; list and delete savepoints",
+    ),
+    "restore": (
+        Service(request=RestoreRequest, run=restore_table, plan=restore_plan),
+        "take the table back to a savepoint; all that came after it is undone",
     ),
 }
 """The services that are commands, one entry each."""
+PLANS: Mapping[str, tuple[str, str]] = {
+    "clean": ("clean", "the files that a clean would delete, by partition"),
+    "compaction": ("compact", "the slices that a compaction would take"),
+    "archive": ("archive", "the instants that would be archived"),
+}
+"""What ``pyhudi plan`` knows: the service whose dry run it is, and a line for the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +118,9 @@ def whole_number(text: str) -> int:
 
 def _looks_back(parser: argparse.ArgumentParser) -> None:
     _limit(parser, 30, "the newest so many; 0 for all")
+    parser.add_argument(
+        "--archived", action="store_true", help="those too that have left the timeline"
+    )
 
 
 def _timeline_flags(parser: argparse.ArgumentParser) -> None:
@@ -164,12 +201,19 @@ def _count_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _validate_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-keys", action="store_true", help="leave record keys unread")
+    parser.add_argument(
+        "--no-keys", action="store_true", help="leave record keys and the rows of log files unread"
+    )
     parser.add_argument(
         "--unique-keys",
         action="store_true",
         help="a key that comes twice in a partition is an error also where inserts may keep "
         "duplicates",
+    )
+    parser.add_argument(
+        "--archived",
+        action="store_true",
+        help="hold files against the archived commits too, which reads the whole archive",
     )
 
 
@@ -191,7 +235,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "stats": Command(
         gather=stats,
-        line="sizes of files, small files, write amplification, what a compaction would do",
+        line="sizes of files, small files, write amplification, what services would do",
         add_flags=_stats_flags,
     ),
     "schema": Command(
@@ -221,7 +265,8 @@ def command_parser() -> FlagParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    found = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    # A shorter word would leave the longest names no room on their lines.
+    found = parser.add_subparsers(metavar="COMMAND TABLE", required=True, title="commands")
     for name, command in COMMANDS.items():
         own = _with_table(found, name, command.line)
         command.add_flags(own)
@@ -231,7 +276,8 @@ def command_parser() -> FlagParser:
     for name, (planned, line) in PLANS.items():
         own = _with_table(plans, name, line)
         _conf(own)
-        _finish(own, partial(plan_given, planned))
+        own.set_defaults(dry_run=True)
+        _finish(own, SERVICES[planned][0].report)
     for name, (service, line) in SERVICES.items():
         own = _with_table(found, name, line)
         _conf(own)
@@ -268,14 +314,14 @@ def _add_service(parser: argparse.ArgumentParser, service: Service) -> None:
             "--dry-run", action="store_true", help="only say what would be done now"
         )
     pairs, switches = pairs_of(service.request), switches_of(service.request)
-    for name, flag in own_flags(service.request).items():
+    for name, flag in service.flags.items():
         settings: dict[str, Any] = {"dest": name, "help": flag.help}
         if name in pairs:
             settings |= {"action": "append", "default": [], "metavar": "KEY=VALUE"}
         elif name in switches:
             settings["action"] = "store_true"
         else:
-            settings["metavar"] = "VALUE"
+            settings |= {"metavar": "VALUE", "required": name in required_of(service.request)}
         parser.add_argument(flag.name, **settings)
 
 

@@ -6,15 +6,23 @@ file's blocks against the bytes that completed writes have said they appended.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
+import pyarrow as pa
+
 from pyhudi.actions.commit import WriteStat
-from pyhudi.errors import CorruptTableError, MissingFileError, SchemaError
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.errors import CorruptTableError, MissingFileError, SchemaError, UnsupportedError
+from pyhudi.filegroup.slices import BaseFile, LogWrite
+from pyhudi.fileslice.logs import log_problems
 from pyhudi.fileslice.opener import OpenBaseFile, open_base, read_errors
-from pyhudi.logfile.reader import iter_blocks
+from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.framing import BlockKind
+from pyhudi.logfile.reader import Block, iter_blocks
+from pyhudi.logfile.scan import blocks_that_count
 from pyhudi.storage.storage import Storage
 
 Damage = Literal["missing file", "wrong size", "unreadable file", "wrong rows", "wrong footer"]
@@ -26,15 +34,6 @@ class FileProblem:
 
     damage: Damage
     detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedBytes:
-    """Bytes of a log file that a completed write has appended."""
-
-    instant: str
-    begin: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,7 @@ class StatedFile:
     is_log: bool
     size_bytes: int = 0
     rows: int = 0
-    appended: tuple[StatedBytes, ...] = ()
+    appended: tuple[LogWrite, ...] = ()
 
 
 def stated_files(writes: Iterable[tuple[str, Iterable[WriteStat]]]) -> Mapping[str, StatedFile]:
@@ -73,7 +72,7 @@ def _stated(stat: WriteStat, path: str, instant: str, before: StatedFile | None)
             rows=stat.num_writes,
         )
     begin = stat.log_offset
-    added = StatedBytes(instant=instant, begin=begin, end=begin + stat.total_write_bytes)
+    added = LogWrite(instant=instant, begin=begin, end=begin + stat.total_write_bytes)
     known = before or StatedFile(path=path, instant=instant, is_log=True)
     size = max(known.size_bytes, stat.file_size_bytes, added.end)
     return replace(known, instant=instant, size_bytes=size, appended=(*known.appended, added))
@@ -92,30 +91,38 @@ def size_problem(stated: StatedFile, size_bytes: int | None) -> FileProblem | No
     return None
 
 
-def file_problem(
-    storage: Storage, stated: StatedFile, size_bytes: int | None
-) -> FileProblem | None:
+def file_problems(
+    storage: Storage, stated: StatedFile, size_bytes: int | None, *, reads_rows: bool = False
+) -> tuple[FileProblem, ...]:
     """What is wrong with a file of a table: by its size, and within.
+
+    Of a log file also what its rows and deletes are, where it ``reads_rows``.
 
     Raises:
         StorageError: the file cannot be reached, which says nothing of what is in it.
     """
-    found = size_problem(stated, size_bytes)
-    if found is not None or size_bytes is None:
-        return found
+    if size_bytes is None:
+        return _if_any(size_problem(stated, None))
     if stated.is_log:
-        return log_problem(storage, stated)
+        return _if_any(size_problem(stated, size_bytes)) or block_problems(
+            storage, stated, reads_rows=reads_rows
+        )
     partition, _, name = stated.path.rpartition("/")
     file = BaseFile.of(partition, name, size_bytes)
-    if file is None:
-        return None
+    found = size_problem(stated, size_bytes)
+    if found is not None or file is None:
+        return _if_any(found)
     try:
         with open_base(storage, file) as base:
-            return base_problem(base, stated)
+            return _if_any(base_problem(base, stated))
     except MissingFileError:
-        return size_problem(stated, None)
+        return _if_any(size_problem(stated, None))
     except CorruptTableError as error:
-        return unreadable(error)
+        return (unreadable(error),)
+
+
+def _if_any(problem: FileProblem | None) -> tuple[FileProblem, ...]:
+    return () if problem is None else (problem,)
 
 
 def base_problem(base: OpenBaseFile, stated: StatedFile) -> FileProblem | None:
@@ -133,7 +140,9 @@ def base_problem(base: OpenBaseFile, stated: StatedFile) -> FileProblem | None:
     return None
 
 
-def log_problem(storage: Storage, stated: StatedFile) -> FileProblem | None:
+def block_problems(
+    storage: Storage, stated: StatedFile, *, reads_rows: bool = False
+) -> tuple[FileProblem, ...]:
     """What is wrong with the blocks that completed writes have appended to a log file.
 
     Bytes that no completed write speaks of may be torn: a writer that died has left them.
@@ -144,19 +153,35 @@ def log_problem(storage: Storage, stated: StatedFile) -> FileProblem | None:
     try:
         with read_errors(storage, stated.path), storage.open_input(stated.path) as source:
             blocks = list(iter_blocks(source, storage.absolute(stated.path)))
+            lost = tuple(
+                FileProblem(damage="unreadable file", detail=f"it {problem}")
+                for problem in log_problems(blocks, stated.appended)
+            )
+            why_refused = (_why_refused(block, source if reads_rows else None) for block in blocks)
+            return lost or tuple(chain.from_iterable(why_refused))
     except MissingFileError:
-        return size_problem(stated, None)
-    for block in blocks:
-        end = block.offset + block.size_bytes
-        for each in stated.appended:
-            if block.offset < each.end and end > each.begin and block.instant != each.instant:
-                what = block.problem or f"they are of the instant {block.instant or 'none'}"
-                return FileProblem(
-                    damage="unreadable file",
-                    detail=f"bytes {block.offset:,} to {end:,}, which the commit {each.instant} "
-                    f"wrote, are no whole block of it: {what}",
-                )
-    return None
+        return _if_any(size_problem(stated, None))
+    except CorruptTableError as error:
+        return (unreadable(error),)
+
+
+def _why_refused(block: Block, source: pa.NativeFile | None) -> tuple[FileProblem, ...]:
+    """Why readers refuse a log file for one of its blocks, whosever it is."""
+    try:
+        counted = blocks_that_count([block], lambda _: True)
+        if source is not None and counted:
+            _read(block, source)
+    except (CorruptTableError, SchemaError, UnsupportedError) as error:
+        return (unreadable(error),)
+    return ()
+
+
+def _read(block: Block, source: pa.NativeFile) -> None:
+    """Read all rows or deletes of a block, and forget them."""
+    if block.kind is BlockKind.DELETE:
+        read_deletes(block, source)
+    else:
+        deque(iter_rows(block, source), maxlen=0)
 
 
 def unreadable(error: Exception) -> FileProblem:

@@ -134,23 +134,7 @@ class CleanService:
 
     def look(self, mode: str, instant: str | None = None) -> JobResult:
         """What one of the modes would delete; nothing is written."""
-        table, found = self.table, list[Decision]()
-        if mode != "schedule":
-            waiting = (each for each in pending_cleans(table) if instant in (None, each.time))
-            planned = (planned_files(table, each) for each in waiting)
-            found += [each for each in planned if each is not None]
-        if mode != "execute":
-            decision = decide_clean(table, self.config.services.clean, self.environment.clock)
-            found += [] if decision is None else [decision]
-        sizes: dict[str, dict[str, int]] = {}
-        for each in found:
-            for partition, files in each.files.sizes.items():
-                sizes.setdefault(partition, {}).update(files)
-        by_partition = {
-            partition: {"files": len(sizes[partition]), "bytes": sum(sizes[partition].values())}
-            for partition in sorted(sizes)
-            if sizes[partition]
-        }
+        by_partition = counted_by_partition(self.decisions(mode, instant))
         if not by_partition:
             return self._nothing(_NOTHING)
         return replace(
@@ -160,6 +144,18 @@ class CleanService:
             files={"planned": sum(each["files"] for each in by_partition.values())},
             reason="it was only to look",
         )
+
+    def decisions(self, mode: str, instant: str | None = None) -> tuple[Decision, ...]:
+        """What one of the modes would carry out: what is planned, then what is due."""
+        table, found = self.table, list[Decision]()
+        if mode != "schedule":
+            waiting = (each for each in pending_cleans(table) if instant in (None, each.time))
+            planned = (planned_files(table, each) for each in waiting)
+            found += [each for each in planned if each is not None]
+        if mode != "execute":
+            decision = decide_clean(table, self.config.services.clean, self.environment.clock)
+            found += [] if decision is None else [decision]
+        return tuple(found)
 
     def _begun(self) -> Table:
         """The table, without dead writes where cleans undo them."""
@@ -244,6 +240,19 @@ class CleanService:
             seconds=self.watch.seconds(),
             stages=self.watch.stages(),
         )
+
+
+def counted_by_partition(decisions: Iterable[Decision]) -> dict[str, dict[str, int]]:
+    """The files that decisions delete, by partition path: how many, and their bytes."""
+    sizes: dict[str, dict[str, int]] = {}
+    for each in decisions:
+        for partition, files in each.files.sizes.items():
+            sizes.setdefault(partition, {}).update(files)
+    return {
+        partition: {"files": len(sizes[partition]), "bytes": sum(sizes[partition].values())}
+        for partition in sorted(sizes)
+        if sizes[partition]
+    }
 
 
 def clean_service(environment: Environment, storage: Storage, config: WriteConfig) -> CleanService:

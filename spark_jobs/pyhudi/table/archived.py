@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyhudi.actions.archived import ArchivedFile, archive_schema
+from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
 from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.errors import MissingFileError, located
+from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.logfile.archive import encode_archive, iter_archive
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.timeline.clock import instant_time
@@ -126,6 +128,26 @@ class ArchivedTimeline:
             data = encode_archive([file.to_record() for file in files], archive_schema(), batch)
         self.storage.create(path, data)
         return len(data)
+
+
+def written_by(file: ArchivedFile) -> ReplaceCommitMetadata | None:
+    """What a completed write wrote and replaced, as its own file said; None for anything else.
+
+    The archive drops the names of the log files in statistics: that of their path is put back.
+    """
+    found = file.commit
+    if found is None:
+        return None
+    stats = {
+        partition: tuple(_with_logs(stat) for stat in own)
+        for partition, own in found.commit.partition_to_write_stats.items()
+    }
+    return replace(found, commit=replace(found.commit, partition_to_write_stats=stats))
+
+
+def _with_logs(stat: WriteStat) -> WriteStat:
+    name = (stat.path or "").rpartition("/")[2]
+    return stat if parse_log_file_name(name) is None else replace(stat, log_files=(name,))
 
 
 def instant_of(file: ArchivedFile) -> Instant | None:

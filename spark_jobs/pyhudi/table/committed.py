@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
@@ -13,8 +13,7 @@ from pyhudi.config.instant_text import AskedInstant
 from pyhudi.config.table import TimelineZone
 from pyhudi.config.write import IDEMPOTENCY_KEY
 from pyhudi.errors import MissingFileError
-from pyhudi.filegroup.names import parse_log_file_name
-from pyhudi.table.archived import ArchivedTimeline
+from pyhudi.table.archived import ArchivedTimeline, written_by
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Instant
@@ -98,17 +97,10 @@ def _find_archived(archived: ArchivedTimeline, key: str, since: int) -> EarlierC
         if file.status.modified_ms < since or not archived.mentions(file, key):
             continue
         for record in archived.read(file):
-            metadata = record.commit
+            metadata = written_by(record)
             if metadata is not None and metadata.commit.extra_metadata.get(STAMP) == key:
-                found = _earlier(record.time, record.transition_time, metadata)
-                return replace(found, stats=tuple(_with_logs(stat) for stat in found.stats))
+                return _earlier(record.time, record.transition_time, metadata)
     return None
-
-
-def _with_logs(stat: WriteStat) -> WriteStat:
-    """The statistics of the archive, which drops the names of log files, with that of their own."""
-    name = (stat.path or "").rpartition("/")[2]
-    return stat if parse_log_file_name(name) is None else replace(stat, log_files=(name,))
 
 
 def _earlier(

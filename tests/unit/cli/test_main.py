@@ -14,13 +14,16 @@ from tests.support.console import Shell
 from tests.support.mor_table import MorTable
 from tests.support.source_tree import ENGINE, run_python
 
+INSTANT = "20260102030405678"
+NEEDED = {
+    "show": (INSTANT,),
+    "diff": ("2025", "2026"),
+    "rollback": ("--instant", INSTANT),
+    "restore": ("--instant", INSTANT),
+}
 OF_A_TABLE = [
-    *(
-        {"show": (name, "20260102030405678"), "diff": (name, "2025", "2026")}.get(name, (name,))
-        for name in COMMANDS
-    ),
+    *((name, *NEEDED.get(name, ())) for name in (*COMMANDS, *SERVICES)),
     *(("plan", name) for name in PLANS),
-    *((name,) for name in SERVICES),
 ]
 """A line of each command, the table left out."""
 
@@ -58,10 +61,10 @@ class TestEveryCommand:
         line = [*on(tmp_path, words), "--storage-option", "regoin=here"]
         refused(pyhudi, line, "did you mean region?")
 
-    def test_its_help_begins_with_how_to_write_it(self, words, capsys) -> None:
+    def test_its_help_begins_with_how_to_write_it(self, words, pyhudi: Shell, capsys) -> None:
         given = words[: 2 if words[0] == "plan" else 1]
         with pytest.raises(SystemExit) as end:
-            module.main([*given, "--help"])
+            pyhudi(*given, "--help")
         assert not end.value.code
         assert capsys.readouterr().out.startswith(f"usage: pyhudi {' '.join(given)} [-h]")
 

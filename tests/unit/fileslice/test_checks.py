@@ -6,7 +6,7 @@ import pytest
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.errors import StorageError
-from pyhudi.fileslice.checks import StatedFile, file_problem, size_problem, stated_files
+from pyhudi.fileslice.checks import StatedFile, file_problems, size_problem, stated_files
 from pyhudi.storage.schemes import open_storage
 from tests.support.log_files import avro_block
 from tests.support.mor_table import SCHEMA, MorTable, moment, records
@@ -82,7 +82,9 @@ def log(tmp_path: Path) -> tuple[Path, StatedFile]:
 
 
 def problem_of(path: Path, stated: StatedFile):
-    return file_problem(open_storage(str(path.parent)), stated, path.stat().st_size)
+    found = file_problems(open_storage(str(path.parent)), stated, path.stat().st_size)
+    assert len(found) < 2
+    return found[0] if found else None
 
 
 def test_torn_bytes_that_no_write_speaks_of_are_no_problem(log: tuple[Path, StatedFile]) -> None:
@@ -100,7 +102,7 @@ def test_bytes_of_a_write_that_make_no_block_are_told_with_it(
     found = problem_of(path, stated)
     assert found is not None
     assert found.damage == "unreadable file"
-    assert f"which the commit {instant} wrote" in found.detail
+    assert f"which the write {instant} wrote" in found.detail
 
 
 def test_a_base_file_of_other_rows_than_were_written_is_told(tmp_path: Path) -> None:
@@ -125,6 +127,6 @@ def test_a_storage_that_fails_says_nothing_of_the_file(tmp_path: Path) -> None:
     path.unlink()
     path.mkdir()
     with pytest.raises(StorageError):
-        file_problem(
+        file_problems(
             open_storage(str(path.parent)), StatedFile(path=path.name, instant="A", is_log=True), 0
         )

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
-from pyhudi.cli.reports.writes import told_by
+from pyhudi.cli.writes import told_by
 from pyhudi.config.access.secret import HIDDEN, is_secret
 from pyhudi.config.known import MODULES
 from pyhudi.config.reference import declarations

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pyhudi.actions.commit import WriteStat
+from pyhudi.cli.history import archived_at, archived_between
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
-from pyhudi.cli.reports.writes import Told, changes, kind_of, told_by
+from pyhudi.cli.writes import Told, changes, kind_of, replaced_by, told_by
 from pyhudi.config.instant_text import parse_exact_instant, parse_instant
 from pyhudi.errors import CorruptTableError, MissingFileError, RequestError
 from pyhudi.filegroup.slices import GroupId
@@ -18,8 +19,8 @@ from pyhudi.schema.evolution.changes import schema_changes
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
 
-_LONG = ("schema", "latest_schema")
-"""Entries of a commit that are whole schemas: ``pyhudi schema`` shows them."""
+_UNTOLD = ("schema", "latest_schema", "ROLLING_STAT")
+"""Entries of a commit that are whole schemas, which ``pyhudi schema`` shows, or say nothing."""
 
 _FILES = (
     Column(name="partition", least=12),
@@ -62,14 +63,15 @@ def show(given: argparse.Namespace) -> Report:
     table = open_given(given)
     time = parse_exact_instant(given.instant).on(table.config.timezone)
     found = [each for each in table.timeline if each.time == time]
-    if not found:
+    told = told_by(table, found) if found else archived_at(table, time)
+    if found and not told:
+        raise MissingFileError(f"instant {time} is gone since the timeline was listed: try again")
+    if not told:
         raise RequestError(
-            f"no instant {time} is on the active timeline; `pyhudi timeline` lists those that are",
+            f"no instant {time} is on the timeline or in the archive; `pyhudi timeline --archived` "
+            "lists those that are",
             where=table.storage.uri,
         )
-    told = told_by(table, found)
-    if not told:
-        raise MissingFileError(f"instant {time} is gone since the timeline was listed: try again")
     return Report(
         subject=subject_of(table),
         zone=zone_of(table),
@@ -83,16 +85,11 @@ def diff(given: argparse.Namespace) -> Report:
     table = open_given(given)
     zone = table.config.timezone
     first, last = sorted(parse_instant(each).on(zone) for each in (given.first, given.last))
-    completed = table.timeline.completed()
-    oldest = completed.write_instants().first
-    between = [each for each in completed if first < each.time <= last]
-    told = told_by(table, between)
-    replaced = _replaced(table, between)
-    groups = _groups(told, replaced)
+    between = [each for each in table.timeline.completed() if first < each.time <= last]
+    older = () if table.timeline.goes_back_to(first) else archived_between(table, first, last)
+    told = [*older, *told_by(table, between)]
+    groups = _groups(told, _replaced(table, told))
     before, after = (table.schema(as_of=each) for each in (first, last))
-    notes = []
-    if oldest is not None and first < oldest.time and table.storage.list(".hoodie/archived"):
-        notes.append(f"Commits before {oldest.time} may be archived and are left out.")
     return Report(
         subject=f"{subject_of(table)}: after {first}, up to {last}",
         zone=zone_of(table),
@@ -123,7 +120,6 @@ def diff(given: argparse.Namespace) -> Report:
             ),
             Grid(name="file_groups", columns=_GROUPS, rows=tuple(groups)),
         ),
-        notes=tuple(notes),
     )
 
 
@@ -135,7 +131,7 @@ def _facts(told: Told) -> Iterator[Fact]:
     instant = told.instant
     yield Fact(name="instant", value=instant.time, kind=Kind.INSTANT)
     yield Fact(name="action", value=instant.action.value)
-    yield Fact(name="state", value=instant.state.name.lower())
+    yield Fact(name="state", value=told.state)
     yield Fact(name="started", value=instant.time, kind=Kind.MOMENT)
     if told.completed is not None:
         yield Fact(name="completed", value=told.completed, kind=Kind.MOMENT)
@@ -148,7 +144,7 @@ def _facts(told: Told) -> Iterator[Fact]:
     yield Fact(name="rows", value=told.changes, kind=Kind.CHANGES)
     yield Fact(name="bytes_written", value=told.size_bytes, kind=Kind.SIZE)
     extra = told.commit.extra_metadata
-    shown = (name for name in extra if name not in _LONG)
+    shown = (name for name in extra if name not in _UNTOLD)
     yield from (Fact(name=name, value=extra[name], kind=Kind.DATA) for name in shown)
 
 
@@ -165,7 +161,10 @@ def _grids(table: Table, told: Told) -> Iterator[Grid]:
         rows = tuple(_file_row(stat) for stat in told.stats)
         yield Grid(name="files", columns=_FILES, rows=rows, empty="it wrote none")
         if instant.action is Action.REPLACE_COMMIT:
-            yield _replaced_grid(table, instant)
+            yield _replaced_grid(replaced_by(table, told))
+    elif told.archived is not None:
+        rows = tuple(_flat(told.archived.metadata or {}, ""))
+        yield Grid(name="says", columns=_SAID, rows=rows, empty="the archive keeps nothing of it")
     elif instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
         plan = table.active.read_compaction_plan(instant)
         rows = tuple(
@@ -191,8 +190,7 @@ def _file_row(stat: WriteStat) -> tuple[Value, ...]:
     )
 
 
-def _replaced_grid(table: Table, instant: Instant) -> Grid:
-    found = table.active.read_replace_commit(instant).partition_to_replaced_file_ids
+def _replaced_grid(found: Mapping[str, Sequence[str]]) -> Grid:
     rows = tuple((partition, each) for partition, ids in found.items() for each in ids)
     columns = (Column(name="partition", least=12), Column(name="file_id", least=20))
     return Grid(name="replaced_file_groups", columns=columns, rows=rows)
@@ -228,14 +226,11 @@ def _flat(found: Mapping[str, object], at: str) -> Iterator[tuple[Value, ...]]:
             yield at, name, str(value)
 
 
-def _replaced(table: Table, instants: Sequence[Instant]) -> set[GroupId]:
+def _replaced(table: Table, told: Sequence[Told]) -> set[GroupId]:
     return {
         (partition, file_id)
-        for instant in instants
-        if instant.action is Action.REPLACE_COMMIT
-        for partition, ids in table.active.read_replace_commit(
-            instant
-        ).partition_to_replaced_file_ids.items()
+        for each in told
+        for partition, ids in replaced_by(table, each).items()
         for file_id in ids
     }
 

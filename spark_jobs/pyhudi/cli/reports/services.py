@@ -1,28 +1,38 @@
-"""``pyhudi compact``: services run in this process, without Spark."""
+"""``pyhudi compact``, ``pyhudi clean`` and the like: services in this process, without Spark."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, TypeAlias
 
 from pyhudi.cli.opening import open_given, place_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
-from pyhudi.cli.reports.plans import Plan
 from pyhudi.config.known import check_known
 from pyhudi.flags import Flag, flags_of, key_values
 from pyhudi.jobs.request import Request
 from pyhudi.jobs.result import JobResult
+from pyhudi.jobs.savepoint import LIST_SAVEPOINTS
 from pyhudi.pipeline.environment import Environment, environment_on
 from pyhudi.runner.in_process import InProcessRunner
+from pyhudi.table.table import Table
+from pyhudi.timeline.clock import instant_time
 
-_EVERY_COMMAND = ("base_path", "storage_options", "hoodie_conf", "result_path", "verbose")
-_ELSEWHERE = ("table", "base_path", "stages")
+Plan: TypeAlias = Callable[[Table, Any], Report]
+"""What a service would do to a table now, by its request."""
+
+_EVERY_COMMAND = (
+    *("base_path", "storage_options", "hoodie_conf", "result_path", "verbose"),
+    "dry_run",
+)
+_OF_COMMITS = ("commit_metadata", "idempotency_key", "idempotency_since")
+_ELSEWHERE = ("table", "base_path", "stages", "savepoints")
 _KINDS = {
     "instant": Kind.INSTANT,
     "completion_time": Kind.MOMENT,
     "bytes_written": Kind.SIZE,
+    "bytes_deleted": Kind.SIZE,
     "records": Kind.CHANGES,
     "files": Kind.COUNTS,
     "seconds": Kind.SECONDS,
@@ -33,18 +43,34 @@ _STAGES = (
     Column(name="rows", kind=Kind.COUNT),
     Column(name="bytes", kind=Kind.SIZE),
 )
+_SAVEPOINTS = (
+    Column(name="instant", kind=Kind.INSTANT),
+    Column(name="made", kind=Kind.MOMENT),
+    Column(name="user", least=8),
+    Column(name="files", kind=Kind.COUNT),
+    Column(name="comment", least=16),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """A service that the command runs: its request, what carries it out, and what only plans it.
 
-    ``plan`` is the report of ``--dry-run``; None where there is none.
+    ``plan`` is the report of ``--dry-run``; None where there is none. ``is_commit`` when it leaves
+    a commit, which can carry extra metadata and an idempotency key.
     """
 
     request: type[Request]
     run: Callable[[Environment, Any], JobResult]
     plan: Plan | None = None
+    is_commit: bool = False
+
+    @property
+    def flags(self) -> dict[str, Flag]:
+        """The flags that its command has beside those of every command, by field."""
+        left_out = _EVERY_COMMAND if self.is_commit else (*_EVERY_COMMAND, *_OF_COMMITS)
+        found = flags_of(self.request)
+        return {name: flag for name, flag in found.items() if name not in left_out}
 
     def report(self, given: argparse.Namespace) -> Report:
         """Carry out what a command line asks for, or say what would be done.
@@ -57,20 +83,22 @@ class Service:
             base_path=place.path,
             storage_options=place.storage_options,
             hoodie_conf=place.hoodie_conf,
-            **_asked(self.request, given),
+            **self._asked(given),
         )
         request.check()
         if self.plan is not None and given.dry_run:
-            options = request.options()
-            check_known(options)
-            return self.plan(open_given(given), options)
+            check_known(request.options())
+            return self.plan(open_given(given), request)
         environment = environment_on(InProcessRunner(), place.storage_options)
-        return _answer(self.run(environment, request), zone_of(open_given(given)))
+        return _answer(self.run(environment, request), open_given(given))
 
-
-def own_flags(request: type[Request]) -> dict[str, Flag]:
-    """The flags of a request that its command has beside those of every command."""
-    return {name: flag for name, flag in flags_of(request).items() if name not in _EVERY_COMMAND}
+    def _asked(self, given: argparse.Namespace) -> dict[str, Any]:
+        """The fields of the request that a command line gives."""
+        flags = self.flags
+        found = {name: getattr(given, name, None) for name in flags}
+        for name in pairs_of(self.request) & flags.keys():
+            found[name] = key_values(flags[name].name, found[name] or ())
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def pairs_of(request: type[Request]) -> frozenset[str]:
@@ -83,34 +111,43 @@ def switches_of(request: type[Request]) -> frozenset[str]:
     return frozenset(each.name for each in fields(request) if each.default is False)
 
 
-def _asked(request: type[Request], given: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a request that a command line gives."""
-    found = {name: getattr(given, name) for name in own_flags(request)}
-    for name in pairs_of(request) & found.keys():
-        found[name] = key_values(own_flags(request)[name].name, found[name])
-    return {name: value for name, value in found.items() if value is not None}
+def required_of(request: type[Request]) -> frozenset[str]:
+    """The fields of a request that have to be given."""
+    return frozenset(
+        each.name
+        for each in fields(request)
+        if each.default is MISSING and each.default_factory is MISSING
+    )
 
 
-def _answer(result: JobResult, zone: str) -> Report:
+def _answer(result: JobResult, table: Table) -> Report:
     """What a service did: every entry of its result that says something."""
     told = result.as_dict() | {"seconds": result.seconds.get("total")}
+    zone = table.config.timezone
+    saved = tuple(
+        (
+            each["instant"],
+            instant_time(each["created_ms"], zone),
+            *(each[name] for name in ("user", "files", "comment")),
+        )
+        for each in result.savepoints
+    )
+    stages = tuple(
+        (stage, *(found.get(name) for name in ("seconds", "rows", "bytes")))
+        for stage, found in result.stages.items()
+    )
+    grids = []
+    if saved or result.operation == LIST_SAVEPOINTS:
+        grids.append(Grid(name="savepoints", columns=_SAVEPOINTS, rows=saved))
+    if stages:
+        grids.append(Grid(name="stages", columns=_STAGES, rows=stages))
     return Report(
         subject=f"{result.table} at {result.base_path}",
-        zone=zone,
+        zone=zone_of(table),
         facts=tuple(
             Fact(name=name, value=value, kind=_KINDS.get(name, Kind.TEXT))
             for name, value in told.items()
             if value and name not in _ELSEWHERE
         ),
-        grids=(
-            Grid(
-                name="stages",
-                columns=_STAGES,
-                rows=tuple(
-                    (stage, *(found.get(name) for name in ("seconds", "rows", "bytes")))
-                    for stage, found in result.stages.items()
-                ),
-                empty="nothing was done",
-            ),
-        ),
+        grids=tuple(grids),
     )

@@ -9,9 +9,11 @@ from itertools import pairwise
 
 from pyhudi.cli.cells import size
 from pyhudi.cli.opening import open_given, place_of, subject_of, zone_of
+from pyhudi.cli.plans.archive import archive_now
+from pyhudi.cli.plans.clean import clean_now
+from pyhudi.cli.plans.compaction import plan_now
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
-from pyhudi.cli.reports.plans import plan_now
-from pyhudi.cli.reports.writes import Told, changes, told_by
+from pyhudi.cli.writes import Told, changes, told_by
 from pyhudi.config.known import check_known
 from pyhudi.config.options.files import SMALL_FILE_LIMIT
 from pyhudi.config.table import TableType
@@ -58,7 +60,7 @@ class Cost:
 
 
 def stats(given: argparse.Namespace) -> Report:
-    """Sizes of files, small ones, what writes cost, and what a compaction would do."""
+    """Sizes of files, small ones, what writes cost, and what services would do."""
     table, options = open_given(given), dict(place_of(given).hoodie_conf)
     check_known(options)
     config = WriteConfig.from_options(options)
@@ -71,7 +73,7 @@ def stats(given: argparse.Namespace) -> Report:
         facts=(
             *_size_facts(found, limit),
             *_cost_facts(told),
-            *_compaction_facts(table, config),
+            *_service_facts(table, config),
         ),
         grids=(
             Grid(
@@ -161,14 +163,36 @@ def _cost_facts(told: Sequence[Told]) -> Iterator[Fact]:
     yield Fact(name="write_amplification", value=cost.amplification, kind=Kind.RATIO)
 
 
-def _compaction_facts(table: Table, config: WriteConfig) -> Iterator[Fact]:
-    if table.config.table_type is not TableType.MERGE_ON_READ:
-        return
+def _service_facts(table: Table, config: WriteConfig) -> Iterator[Fact]:
+    """What each service would do now; of one that cannot say, why."""
+    yield from _or_why_not("clean", _clean_facts(table, config))
+    yield from _or_why_not("archive", _archive_facts(table, config))
+    if table.config.table_type is TableType.MERGE_ON_READ:
+        yield from _or_why_not("compaction", _compaction_facts(table, config))
+
+
+def _or_why_not(service: str, facts: Iterator[Fact]) -> Iterator[Fact]:
     try:
-        found = plan_now(table, config)
+        yield from facts
     except HudiError as error:
-        yield Fact(name="compaction", value=str(error))
-        return
+        yield Fact(name=service, value=str(error))
+
+
+def _clean_facts(table: Table, config: WriteConfig) -> Iterator[Fact]:
+    found = clean_now(table, config, "schedule_and_execute").by_partition.values()
+    yield Fact(name="clean_files", value=sum(each["files"] for each in found), kind=Kind.COUNT)
+    yield Fact(name="clean_bytes", value=sum(each["bytes"] for each in found), kind=Kind.SIZE)
+
+
+def _archive_facts(table: Table, config: WriteConfig) -> Iterator[Fact]:
+    found = archive_now(table, config.services.archive)
+    yield Fact(name="archive_instants", value=len(found), kind=Kind.COUNT)
+    yield Fact(name="archive_files", value=sum(each.files for each in found), kind=Kind.COUNT)
+    yield Fact(name="archive_bytes", value=sum(each.size_bytes for each in found), kind=Kind.SIZE)
+
+
+def _compaction_facts(table: Table, config: WriteConfig) -> Iterator[Fact]:
+    found = plan_now(table, config)
     pending = [each for each in table.timeline.pending() if each.action is Action.COMPACTION]
     yield Fact(name="compactions_pending", value=len(pending), kind=Kind.COUNT)
     yield Fact(name="compaction_due", value=found.is_due)

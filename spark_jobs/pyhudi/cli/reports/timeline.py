@@ -6,9 +6,11 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
+from pyhudi.cli.history import IsAsked, has_archive, newest_archived
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
-from pyhudi.cli.reports.writes import Told, changes, kind_of, told_by
+from pyhudi.cli.writes import Told, changes, kind_of, told_by
+from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Instant
 
 _TIMELINE = (
@@ -38,14 +40,14 @@ _COMMITS = (
 
 
 def timeline(given: argparse.Namespace) -> Report:
-    """The newest instants of the active timeline, the oldest of them first."""
+    """The newest instants, the oldest of them first."""
     table = open_given(given)
-    instants = table.timeline.instants
-    if given.pending:
-        instants = table.timeline.pending().instants
-    if given.action:
-        instants = tuple(each for each in instants if each.action.value in given.action)
-    found = told_by(table, _newest(instants, given.limit))
+
+    def is_asked(instant: Instant) -> bool:
+        is_of_state = not (given.pending and instant.is_completed)
+        return is_of_state and (not given.action or instant.action.value in given.action)
+
+    found, notes = _newest(table, given, is_asked, "instants")
     return Report(
         subject=subject_of(table),
         zone=zone_of(table),
@@ -57,15 +59,16 @@ def timeline(given: argparse.Namespace) -> Report:
                 empty="no such instant",
             ),
         ),
-        notes=(*_left_out(len(found), len(instants), "instants"), *_problems(found)),
+        notes=(*notes, *_problems(found)),
     )
 
 
 def commits(given: argparse.Namespace) -> Report:
     """The newest completed writes, with what they did to how many files."""
     table = open_given(given)
-    writes = table.timeline.write_instants().completed().instants
-    found = told_by(table, _newest(writes, given.limit))
+    found, notes = _newest(
+        table, given, lambda each: each.action.writes_rows and each.is_completed, "commits"
+    )
     total = sum(each.size_bytes or 0 for each in found)
     return Report(
         subject=subject_of(table),
@@ -87,12 +90,25 @@ def commits(given: argparse.Namespace) -> Report:
                 empty="nothing was written yet",
             ),
         ),
-        notes=(*_left_out(len(found), len(writes), "commits"), *_problems(found)),
+        notes=(*notes, *_problems(found)),
     )
 
 
-def _newest(instants: Sequence[Instant], limit: int) -> Sequence[Instant]:
-    return instants[-limit:] if limit else instants
+def _newest(
+    table: Table, given: argparse.Namespace, is_asked: IsAsked, what: str
+) -> tuple[list[Told], tuple[str, ...]]:
+    """The newest instants that are asked for, archived ones if these are, and what is left out."""
+    there = [each for each in table.timeline if is_asked(each)]
+    found = told_by(table, there[-given.limit :] if given.limit else there)
+    if len(found) < len(there):
+        return found, (f"The newest {len(found):,} of {len(there):,} {what}; --limit 0 shows all.",)
+    if not given.archived:
+        is_more = not given.pending and has_archive(table)
+        return found, ("Earlier ones are in the archive; --archived shows them.",) * is_more
+    missing = given.limit - len(found) if given.limit else None
+    found = [*newest_archived(table, missing, is_asked), *found]
+    is_cut = given.limit == len(found)
+    return found, (f"The newest {len(found):,} {what}; --limit 0 shows all.",) * is_cut
 
 
 def _timeline_row(told: Told) -> tuple[Value, ...]:
@@ -102,7 +118,7 @@ def _timeline_row(told: Told) -> tuple[Value, ...]:
         instant.time,
         instant.action.value,
         told.operation,
-        instant.state.name.lower(),
+        told.state,
         told.seconds,
         told.changes,
         told.size_bytes,
@@ -125,12 +141,6 @@ def _commit_row(told: Told) -> tuple[Value, ...]:
         told.size_bytes,
         told.dag_run,
     )
-
-
-def _left_out(shown: int, there: int, what: str) -> tuple[str, ...]:
-    if shown == there:
-        return ()
-    return (f"The newest {shown:,} of {there:,} {what}; --limit 0 shows all.",)
 
 
 def _problems(found: Sequence[Told]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.progress import progress_bar
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 from pyhudi.cli.validation.findings import Grade
-from pyhudi.cli.validation.validate import Validation, validate_table
+from pyhudi.cli.validation.validate import Scope, Validation, validate_table
 
 _FINDINGS = (
     Column(name="grade"),
@@ -22,14 +22,14 @@ _FINDINGS = (
 def validate(given: argparse.Namespace) -> Report:
     """What is not as it must be, file by file."""
     table = open_given(given)
+    scope = Scope(
+        compares_keys=not given.no_keys,
+        wants_unique=given.unique_keys,
+        reads_archive=given.archived,
+    )
     started = time.perf_counter()
     with progress_bar("looking into files") as progress:
-        found = validate_table(
-            table,
-            compares_keys=not given.no_keys,
-            wants_unique=given.unique_keys,
-            progress=progress,
-        )
+        found = validate_table(table, scope, progress)
     seconds = time.perf_counter() - started
     return Report(
         subject=subject_of(table),

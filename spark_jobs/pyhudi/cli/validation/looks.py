@@ -16,7 +16,7 @@ from pyhudi.fileslice.checks import (
     FileProblem,
     StatedFile,
     base_problem,
-    file_problem,
+    file_problems,
     size_problem,
     unreadable,
 )
@@ -92,7 +92,12 @@ class Looks:
     def into_slice(self, found: FileSlice) -> Looked:
         """Look into the base file and the log files of a slice, and read its record keys."""
         base, logs = found.base_file, found.log_files
-        bad = [(log.path, problem) for log in logs if (problem := self._problem(log.path))]
+        reads_rows = self.keys is not None
+        bad = [
+            (log.path, problem)
+            for log in logs
+            for problem in self._problems(log.path, reads_rows=reads_rows)
+        ]
         place = base.path if base is not None else logs[0].path
         looked = Looked(place=place, partition=found.partition, problems=tuple(bad))
         if base is not None:
@@ -107,8 +112,8 @@ class Looks:
 
     def into_file(self, path: str) -> Looked:
         """Look into a file of an older slice."""
-        problem = self._problem(path)
-        return Looked(place=path, problems=((path, problem),) if problem else ())
+        found = self._problems(path)
+        return Looked(place=path, problems=tuple((path, problem) for problem in found))
 
     def read_keys(self, found: FileSlice) -> Iterator[pa.ChunkedArray]:
         """The record keys of the rows of a slice, some at a time."""
@@ -123,11 +128,12 @@ class Looks:
                 keys = reading.keys_of(rows)
                 yield keys if isinstance(keys, pa.ChunkedArray) else pa.chunked_array([keys])
 
-    def _problem(self, path: str) -> FileProblem | None:
+    def _problems(self, path: str, *, reads_rows: bool = False) -> tuple[FileProblem, ...]:
+        storage, size = self.table.storage, self.sizes.get(path)
         try:
-            return file_problem(self.table.storage, self._said_of(path), self.sizes.get(path))
+            return file_problems(storage, self._said_of(path), size, reads_rows=reads_rows)
         except StorageError as error:
-            return unreadable(error)
+            return (unreadable(error),)
 
     def _said_of(self, path: str) -> StatedFile:
         """What writes say of a file: nothing, where they have been archived."""

@@ -27,28 +27,37 @@ class Owners:
     """By what the owner of a file is told.
 
     ``named`` are the paths that completed writes name, ``listed`` the instants of these writes,
-    ``pending`` those of writes that have not completed, ``planned`` those of whatever has not;
-    ``is_committed`` says of an instant whether its files belong to the table.
+    ``pending`` those of writes that have not completed, ``planned`` those of whatever has not,
+    ``archived`` those of which the archive was read; ``is_committed`` says of an instant whether
+    its files belong to the table.
     """
 
     storage: Storage
     named: Collection[str]
-    listed: Collection[str]
+    listed: frozenset[str]
     pending: Collection[str]
     planned: Collection[str]
+    archived: frozenset[str]
     is_committed: Callable[[str], bool]
 
     @classmethod
-    def of(cls, storage: Storage, timeline: Timeline, named: Collection[str]) -> Owners:
+    def of(
+        cls,
+        storage: Storage,
+        timeline: Timeline,
+        named: Collection[str],
+        archived: frozenset[str],
+    ) -> Owners:
         """The owners of the files of a table."""
         writes, unfinished = timeline.write_instants(), timeline.pending()
         return cls(
             storage=storage,
             named=named,
-            listed=frozenset(each.time for each in writes.completed()),
+            listed=frozenset((*archived, *(each.time for each in writes.completed()))),
             pending=frozenset(each.time for each in writes.pending()),
             planned=frozenset(each.time for each in unfinished),
-            is_committed=timeline.committed_test(),
+            archived=archived,
+            is_committed=_committed_test(timeline, archived),
         )
 
     def findings(self, files: Iterable[FileStatus]) -> Iterator[Finding]:
@@ -65,7 +74,7 @@ class Owners:
             at_work = next((each for each in writes if each in self.pending), None)
             if at_work is not None:
                 unfinished[at_work] += 1
-            elif (why := self._why_orphan(found[1], writes)) is not None:
+            elif (why := self._why_orphan(file.name, found[1], writes)) is not None:
                 yield Finding(grade=Grade.ORPHAN, what="orphan", where=file.path, detail=why)
         for instant, count in sorted(unfinished.items()):
             yield Finding(
@@ -76,14 +85,17 @@ class Owners:
                 "or the next writer undoes it",
             )
 
-    def _why_orphan(self, instant: str, writes: Collection[str]) -> str | None:
+    def _why_orphan(self, name: str, instant: str, writes: Collection[str]) -> str | None:
         """Why a file of a slice that these writes made or appended to is nobody's.
 
-        Blocks that take others back are named by no write, and belong where they are.
+        Blocks that take others back are named by no write, and belong where they are. The archive
+        has no names of files of change data.
         """
         if not self.is_committed(instant) and instant not in self.planned:
             return f"its write {instant} is not on the timeline"
-        by = next((each for each in writes if each in self.listed), None)
+        log = parse_log_file_name(name)
+        telling = self.listed - self.archived if log is not None and log.is_cdc else self.listed
+        by = next((each for each in writes if each in telling), None)
         return None if by is None else f"the commit {by} does not name it"
 
     def _writes_of(self, file: FileStatus, instant: str) -> list[str]:
@@ -97,6 +109,13 @@ class Owners:
         except CorruptTableError:
             return []
         return [each.instant for each in blocks if each.kind in _ROWS]
+
+
+def _committed_test(timeline: Timeline, archived: Collection[str]) -> Callable[[str], bool]:
+    """Whether a write belongs to the table; the archive tells it of what is not older than it."""
+    is_committed = timeline.committed_test()
+    start, first = timeline.start, min(archived, default=timeline.start)
+    return lambda time: time in archived if first <= time < start else is_committed(time)
 
 
 def _foreign(file: FileStatus) -> Iterator[Finding]:

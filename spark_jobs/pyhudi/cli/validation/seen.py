@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
+from pyhudi.cli.history import has_archive
 from pyhudi.cli.validation.expected import EVERYTHING, NEWEST_ALONE, Retained
 from pyhudi.cli.validation.findings import Finding, Grade
+from pyhudi.cli.writes import Told, replaced_by
 from pyhudi.errors import CorruptTableError, MissingFileError
 from pyhudi.filegroup.slices import GroupId
 from pyhudi.storage.storage import FileStatus, Storage
@@ -21,7 +23,6 @@ from pyhudi.timeline.instant import Action, Instant, State
 THREADS = 8
 _WINDOW = 256
 _META_FOLDER = ".hoodie"
-_ARCHIVE = f"{_META_FOLDER}/archived"
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -31,13 +32,15 @@ R = TypeVar("R")
 class SeenTimeline:
     """What the instants of a timeline say, as far as they can be read.
 
-    ``commits`` are the completed writes, oldest first; ``findings`` tell of those that are not
-    among them, and of others that make no sense.
+    ``commits`` are the completed writes, oldest first, archived ones among them where the archive
+    was read; ``archived`` are the times of these. ``findings`` tell of those that are not among
+    them, and of others that make no sense.
     """
 
     commits: tuple[tuple[Instant, CommitMetadata], ...]
     retained: Retained
     findings: tuple[Finding, ...]
+    archived: frozenset[str] = frozenset()
 
     @property
     def stats(self) -> tuple[tuple[str, tuple[WriteStat, ...]], ...]:
@@ -59,29 +62,34 @@ def in_window(function: Callable[[T], R], given: Iterable[T]) -> Iterator[R]:
             yield from threads.map(function, window)
 
 
-def see_timeline(table: Table) -> SeenTimeline:
-    """Read every instant of the active timeline."""
+def see_timeline(table: Table, older: Sequence[Told] | None = None) -> SeenTimeline:
+    """Read every instant of the active timeline; ``older`` are all archived ones, if these are."""
     instants = tuple(table.timeline)
     read = in_threads(lambda instant: _read(table, instant), instants)
     problems = [found for found in read if isinstance(found, Finding)]
-    commits = tuple(
-        (instant, found)
-        for instant, found in zip(instants, read, strict=True)
-        if isinstance(found, CommitMetadata)
-    )
-    whole = [(at, found) for at, found in zip(instants, read, strict=True)]
-    cleans = [found for at, found in whole if at.action is Action.CLEAN and isinstance(found, dict)]
+    whole = list(zip(instants, read, strict=True))
+    archived = [(each.instant, each.commit) for each in older or () if each.commit is not None]
+    active = [(at, found) for at, found in whole if isinstance(found, CommitMetadata)]
+    records = [each.archived for each in older or () if each.archived is not None]
+    cleans = [
+        *(each.metadata or {} for each in records if each.action == Action.CLEAN.value),
+        *(found for at, found in whole if at.action is Action.CLEAN and isinstance(found, dict)),
+    ]
     return SeenTimeline(
-        commits=commits,
+        commits=tuple(sorted((*archived, *active), key=lambda each: each[0].identity)),
         retained=Retained(
-            since=_retained_since(table),
+            since=_retained_since(table, None if older is None else cleans),
             cleaned=frozenset(name for each in cleans for name in _deleted_names(each)),
-            replaced=_replaced(table, commits),
+            replaced=_replaced(
+                table,
+                (*(older or ()), *(Told(instant=at) for at, _ in active)),
+            ),
             compacting=frozenset(
                 each.time for each in table.timeline.pending() if each.action is Action.COMPACTION
             ),
         ),
         findings=tuple(problems),
+        archived=frozenset(at.time for at, _ in archived),
     )
 
 
@@ -134,11 +142,15 @@ def _error(what: str, where: str, detail: str) -> Finding:
     return Finding(grade=Grade.ERROR, what=what, where=where, detail=detail)
 
 
-def _retained_since(table: Table) -> str:
+def _retained_since(table: Table, known: Sequence[Mapping[str, object]] | None) -> str:
+    """Since when files are kept, by the last clean; ``known`` are all, if the archive was read."""
     cleans = [each for each in table.timeline.completed() if each.action is Action.CLEAN]
+    if not cleans and known:
+        last = known[-1]
+        said = last.get("earliestCommitToRetain") or last.get("lastCompletedCommitTimestamp")
+        return str(said or NEWEST_ALONE)
     if not cleans:
-        is_archived = any(not each.is_dir for each in table.storage.list(_ARCHIVE))
-        return NEWEST_ALONE if is_archived else EVERYTHING
+        return NEWEST_ALONE if known is None and has_archive(table) else EVERYTHING
     try:
         return table.active.read_clean(cleans[-1]).earliest_retained or cleans[-1].time
     except (CorruptTableError, MissingFileError):
@@ -154,14 +166,11 @@ def _deleted_names(clean: Mapping[str, object]) -> set[str]:
     }
 
 
-def _replaced(
-    table: Table, commits: Iterable[tuple[Instant, CommitMetadata]]
-) -> Mapping[GroupId, str]:
+def _replaced(table: Table, told: Iterable[Told]) -> Mapping[GroupId, str]:
+    """The instant that hid each file group which was replaced."""
     found: dict[GroupId, str] = {}
-    for instant, _ in commits:
-        if instant.action is Action.REPLACE_COMMIT:
-            said = table.active.read_replace_commit(instant).partition_to_replaced_file_ids
-            for partition, file_ids in said.items():
-                for file_id in file_ids:
-                    found.setdefault((partition, file_id), instant.time)
+    for each in told:
+        for partition, file_ids in replaced_by(table, each).items():
+            for file_id in file_ids:
+                found.setdefault((partition, file_id), each.instant.time)
     return found

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby, islice
 
+from pyhudi.cli.history import newest_archived
 from pyhudi.cli.validation.expected import NEWEST_ALONE, required_files
 from pyhudi.cli.validation.findings import Finding, Grade
 from pyhudi.cli.validation.keys import repeated_keys
 from pyhudi.cli.validation.looks import Looked, Looks, key_reading
 from pyhudi.cli.validation.orphans import Owners, partition_findings
 from pyhudi.cli.validation.seen import SeenTimeline, in_window, see_files, see_timeline
+from pyhudi.cli.writes import Told
 from pyhudi.config.options.operations import Operation
 from pyhudi.errors import CorruptTableError
 from pyhudi.filegroup.slices import FileSlice
@@ -52,9 +54,20 @@ class Validation:
         return sum(finding.grade is grade for finding in self.findings)
 
 
-def validate_table(
-    table: Table, *, compares_keys: bool, wants_unique: bool, progress: Progress
-) -> Validation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a validation looks at beside the files that the timeline names.
+
+    That is record keys, which must come once where that is promised or wanted, and what the archive
+    says of commits that have left the timeline.
+    """
+
+    compares_keys: bool = True
+    wants_unique: bool = False
+    reads_archive: bool = False
+
+
+def validate_table(table: Table, scope: Scope, progress: Progress) -> Validation:
     """Hold what lies in a table's folders against what its timeline says.
 
     Instants, properties and the metadata of partitions are read; of each file that completed writes
@@ -63,29 +76,35 @@ def validate_table(
     where no write on the timeline may keep duplicates, or ``wants_unique`` says so.
 
     Guarantees: changes nothing; memory for keys is eight bytes a row of the largest partition.
-    Not: what commits say that have been archived.
+    Not: what commits say that have been archived, unless the scope has the archive.
     """
     # Whatever a write has made by now is named by then, or the write is pending still.
     files = see_files(table.storage)
     table = replace(table.refresh(), skips_damaged=True)
-    timeline = see_timeline(table)
+    archived, unread = _archived(table) if scope.reads_archive else (None, ())
+    timeline = see_timeline(table, archived)
     slices, unseen = _latest_slices(table)
     stated = stated_files(timeline.stats)
     sizes = {file.path: file.size_bytes for file in files} | _sizes_in(slices)
-    keys, why_not = key_reading(table) if compares_keys else (None, None)
+    keys, why_not = key_reading(table) if scope.compares_keys else (None, None)
     looks = Looks(table=table, stated=stated, sizes=sizes, keys=keys)
     older = sorted((stated.keys() & sizes.keys()).difference(*map(_paths, slices)))
     tell = _counted(progress, len(slices) + len(older))
-    comparison = _Comparison(looks=looks, is_promised=wants_unique or _is_promised(timeline))
+    comparison = _Comparison(looks=looks, is_promised=scope.wants_unique or _is_promised(timeline))
     found = comparison.over(slices, tell)
     seen = [tell(each) for each in in_window(looks.into_file, older)]
-    findings = [
+    of_files = [
         *(_damage(*problem) for each in seen for problem in each.problems),
         *found.findings,
+        *_missing(table.storage, timeline, stated, sizes),
+    ]
+    findings = [
+        *of_files,
+        *_unkept(table, {finding.where for finding in of_files}),
         *_of_properties(table),
         *timeline.findings,
-        *_missing(table.storage, timeline, stated, sizes),
-        *_orphans(table, _named(timeline, stated), files),
+        *unread,
+        *_orphans(table, timeline, stated, files),
         *partition_findings(table.storage, files),
         *_left_undone("keys not compared", why_not),
         *_left_undone("slices not looked into", unseen),
@@ -93,7 +112,7 @@ def validate_table(
     return replace(
         found,
         findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
-        instants=len(table.timeline),
+        instants=len(table.timeline) + len(archived or ()),
         files=len(files),
         size_bytes=sum(sizes.values()),
     )
@@ -177,9 +196,44 @@ def _missing(
             yield _damage(path, problem)
 
 
-def _orphans(table: Table, named: set[str], files: Iterable[FileStatus]) -> Iterator[Finding]:
+def _archived(table: Table) -> tuple[list[Told] | None, tuple[Finding, ...]]:
+    """All instants of the archive; None, and the finding that says why, where it cannot be read."""
+    try:
+        return newest_archived(table, None, lambda _: True), ()
+    except CorruptTableError as error:
+        where = f".hoodie/{table.config.archive_folder}"
+        return None, (
+            Finding(grade=Grade.ERROR, what="unreadable archive", where=where, detail=str(error)),
+        )
+
+
+def _unkept(table: Table, known: set[str]) -> Iterator[Finding]:
+    """What readers would refuse and is not ``known`` yet, by path: what commits promise of files.
+
+    Where a commit cannot be read, that is a finding, and readers refuse the table anyway.
+    """
+    try:
+        damages = table.damages()
+    except CorruptTableError:
+        return
+    for each in damages:
+        if each.path not in known:
+            what = "missing file" if each.is_gone else "damaged file"
+            yield Finding(
+                grade=Grade.ERROR, what=what, where=each.path, detail=f"it {each.problem}"
+            )
+
+
+def _orphans(
+    table: Table,
+    timeline: SeenTimeline,
+    stated: Mapping[str, StatedFile],
+    files: Iterable[FileStatus],
+) -> Iterator[Finding]:
     """What there is to say of files that nobody names, as far as they are there still."""
-    for found in Owners.of(table.storage, table.timeline, named).findings(files):
+    named = _named(timeline, stated)
+    owners = Owners.of(table.storage, table.timeline, named, timeline.archived)
+    for found in owners.findings(files):
         if found.grade is not Grade.ORPHAN or table.storage.exists(found.where):
             yield found
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pyhudi.actions.rollback import RollbackPlan
 from pyhudi.errors import RequestError
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
 from pyhudi.services.recovery import recover
-from pyhudi.services.rollback import revert_compaction, roll_back, rollback_target, rollbacks_of
-from pyhudi.services.undo.completed import plan_completed, roll_back_completed
+from pyhudi.services.rollback import (
+    plan_rollback,
+    revert_compaction,
+    roll_back,
+    rollback_target,
+    rollbacks_of,
+)
+from pyhudi.services.undo.completed import plan_rollback_of, roll_back_completed
 from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
@@ -35,9 +42,24 @@ def rollback_table(environment: Environment, request: RollbackRequest) -> JobRes
     return run.in_turn(lambda: _roll_back(run, run.digits(request.instant)))
 
 
+def plan_asked(table: Table, time: str) -> RollbackPlan | None:
+    """What a request to roll a write back would delete; None where it would change nothing.
+
+    Raises:
+        RequestError: there is no such write, or something is in the way.
+    """
+    found = _find(table, time)
+    if found is None:
+        _rollback_that_undid(table, time)
+        return None
+    if _is_plan_alone(found):
+        return None
+    return plan_rollback_of(table, found) if found.is_completed else plan_rollback(table, found)
+
+
 def _roll_back(run: ServiceRun, time: str) -> JobResult:
     before = _find(run.table.refresh(), time)
-    if before is not None and before.state is State.REQUESTED and before.action in _PLANNED:
+    if before is not None and _is_plan_alone(before):
         return run.result(
             "nothing_to_do",
             reason=f"{before.action.value} {time} is planned and has not run; the job compaction "
@@ -48,7 +70,7 @@ def _roll_back(run: ServiceRun, time: str) -> JobResult:
         if before is None:
             return _done(run, run.table.refresh(), time, is_new=False)
         if before.is_completed:  # so that what is refused has changed nothing
-            plan_completed(run.table.refresh(), before)
+            plan_rollback_of(run.table.refresh(), before)
     run.without_metadata_table()
     with run.watch.stage("rollback"):
         _undo(run, time)
@@ -82,8 +104,29 @@ def _find(table: Table, time: str) -> Instant | None:
     return found[0] if found else None
 
 
+def _is_plan_alone(found: Instant) -> bool:
+    """Whether it is a compaction that has not run, which a rollback leaves as it is."""
+    return found.state is State.REQUESTED and found.action in _PLANNED
+
+
 def _done(run: ServiceRun, table: Table, time: str, *, is_new: bool) -> JobResult:
     """The result, told by the rollback that is on the timeline.
+
+    Raises:
+        RequestError: there is none, and no such write.
+    """
+    found = _rollback_that_undid(table, time)
+    done = table.active.read_rollback(found)
+    return run.result(
+        "committed" if is_new else "already_committed",
+        found,
+        partitions=tuple(sorted(done.partitions)),
+        files=deleted_files([done]),
+    )
+
+
+def _rollback_that_undid(table: Table, time: str) -> Instant:
+    """The completed rollback of a write.
 
     Raises:
         RequestError: there is none, and no such write.
@@ -91,13 +134,7 @@ def _done(run: ServiceRun, table: Table, time: str, *, is_new: bool) -> JobResul
     for found in reversed(table.timeline.completed().instants):
         target = rollback_target(table.active, found)
         if target is not None and target.time == time:
-            done = table.active.read_rollback(found)
-            return run.result(
-                "committed" if is_new else "already_committed",
-                found,
-                partitions=tuple(sorted(done.partitions)),
-                files=deleted_files([done]),
-            )
+            return found
     last = table.timeline.last_completed
     archived = ArchivedTimeline.of(table.storage, table.config).writes_since(time)
     what = f"instant {time} is archived, and cannot be rolled back"

@@ -62,12 +62,19 @@ def schedule_log_compaction(
         ConflictError: another writer is at work.
     """
     with undisturbed(writer) as (table, _):
-        planned = pending_log_compactions(table.active, table.timeline)
-        claimed = claimed_groups(table) | planned
-        blocks = _blocks_of(table, candidates(table.latest_slices(), claimed))
-        plan = plan_log_compaction(blocks, config, full_file_bytes=full_file_bytes)
+        plan = log_compaction_now(table, config, full_file_bytes)
         at = writer.active.next_time(writer.clock, table.timeline.latest_time)
         return request(table, _log_compaction(at), plan, extra)
+
+
+def log_compaction_now(
+    table: Table, config: CompactionConfig, full_file_bytes: int
+) -> CompactionPlan:
+    """The log compaction that would be planned now; without operations when there is none."""
+    planned = pending_log_compactions(table.active, table.timeline)
+    claimed = claimed_groups(table) | planned
+    blocks = _blocks_of(table, candidates(table.latest_slices(), claimed))
+    return plan_log_compaction(blocks, config, full_file_bytes=full_file_bytes)
 
 
 def unschedule_log_compaction(writer: Writer, instant: str) -> None:

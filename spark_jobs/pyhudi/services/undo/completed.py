@@ -46,7 +46,7 @@ def roll_back_completed(
         ConflictError: others were faster.
         StorageError: the storage failed; the next writer goes on from where this one came.
     """
-    active, plan = table.active, plan_completed(table, instant)
+    active, plan = table.active, plan_rollback_of(table, instant)
     _log.warning("%s: rolling back %s %s", table.config.name, instant.action.value, instant.time)
     try:
         rollback = request_rollback(active, clock, plan)
@@ -64,7 +64,7 @@ def roll_back_completed(
     return done
 
 
-def plan_completed(table: Table, instant: Instant) -> RollbackPlan:
+def plan_rollback_of(table: Table, instant: Instant) -> RollbackPlan:
     """What takes back a completed write, if nothing is in the way; nothing is changed yet.
 
     Raises:

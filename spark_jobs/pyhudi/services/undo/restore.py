@@ -60,7 +60,7 @@ def restore(
         WriterAtWorkError: a compaction runs.
         StorageError: the storage failed; who writes next finishes the restore, if it had begun.
     """
-    plan = _planned(table, savepoint)
+    plan = plan_restore_of(table, savepoint)
     if [info.time for info in plan.instants] == [own]:
         return None
     _check_nobody_runs(writer, plan, own)
@@ -136,7 +136,12 @@ def check_restorable(table: Table, savepoint: str) -> None:
         )
 
 
-def _planned(table: Table, savepoint: str) -> RestorePlan:
+def plan_restore_of(table: Table, savepoint: str) -> RestorePlan:
+    """What takes a table back to a savepoint; nothing is undone yet.
+
+    Raises:
+        RequestError: as ``check_restorable``.
+    """
     check_restorable(table, savepoint)
     active, timeline = table.active, table.timeline
     clustering = [

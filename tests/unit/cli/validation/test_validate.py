@@ -7,7 +7,7 @@ import pytest
 
 from pyhudi.cli.validation import seen, validate
 from pyhudi.cli.validation.findings import Grade
-from pyhudi.cli.validation.validate import Validation, validate_table
+from pyhudi.cli.validation.validate import Scope, Validation, validate_table
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.table.table import open_table
 from tests.support.base_files import spoil
@@ -23,15 +23,13 @@ FOUND = {
 """What there is to say of the tables that Hudi left, where it is not nothing."""
 
 
-def validated(table: Path, *, wants_unique: bool = False) -> Validation:
+def validated(
+    table: Path, *, wants_unique: bool = False, reads_archive: bool = False
+) -> Validation:
     opened = open_table(table)
     told: list[tuple[int, int]] = []
-    found = validate_table(
-        opened,
-        compares_keys=True,
-        wants_unique=wants_unique,
-        progress=lambda done, total: told.append((done, total)),
-    )
+    scope = Scope(wants_unique=wants_unique, reads_archive=reads_archive)
+    found = validate_table(opened, scope, lambda done, total: told.append((done, total)))
     assert [done for done, _ in told] == list(range(1, len(told) + 1))
     assert all(total == len(told) for _, total in told)
     return found
@@ -41,9 +39,10 @@ def said(found: Validation) -> set[tuple[str, str]]:
     return {(each.grade.value, each.what) for each in found.findings}
 
 
+@pytest.mark.parametrize("reads_archive", [False, True])
 @pytest.mark.parametrize("name", golden_names())
-def test_what_hudi_left_holds_together(name: str) -> None:
-    found = validated(golden_table(name))
+def test_what_hudi_left_holds_together(name: str, reads_archive: bool) -> None:
+    found = validated(golden_table(name), reads_archive=reads_archive)
     assert said(found) == FOUND.get(name, set()), found.findings
     if name != "v6_cow_custom_keygen_long":  # whose rows Hudi itself cannot read
         assert found.keys == len(expected_rows(name))

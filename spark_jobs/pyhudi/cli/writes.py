@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from pyhudi.actions.archived import ArchivedFile
 from pyhudi.actions.commit import NO_PREVIOUS_COMMIT, CommitMetadata, WriteStat
 from pyhudi.errors import CorruptTableError, MissingFileError
+from pyhudi.table.archived import written_by
 from pyhudi.table.table import Table
-from pyhudi.timeline.instant import Instant
+from pyhudi.timeline.instant import Action, Instant
 
 _THREADS = 8
 _SECONDS = "%Y%m%d%H%M%S"
@@ -23,12 +25,19 @@ class Told:
     """An instant and what its files tell.
 
     ``commit`` is None where it is no completed write, or ``problem`` says why it cannot be read.
+    ``archived`` is the record of one that has left the timeline.
     """
 
     instant: Instant
     completed: str | None = None
     commit: CommitMetadata | None = None
     problem: str | None = None
+    archived: ArchivedFile | None = None
+
+    @property
+    def state(self) -> str:
+        """How far it has come, in a word."""
+        return self.instant.state.name.lower() if self.archived is None else "archived"
 
     @property
     def seconds(self) -> float | None:
@@ -82,6 +91,27 @@ def told_by(table: Table, instants: Iterable[Instant]) -> list[Told]:
     with ThreadPoolExecutor(max_workers=_THREADS) as threads:
         found = list(threads.map(lambda instant: _told(table, instant), instants))
     return [each for each in found if each is not None]
+
+
+def told_in_archive(instant: Instant, record: ArchivedFile) -> Told:
+    """What the record of an archived instant tells."""
+    found = written_by(record)
+    return Told(
+        instant=instant,
+        completed=record.transition_time,
+        commit=None if found is None else found.commit,
+        archived=record,
+    )
+
+
+def replaced_by(table: Table, told: Told) -> Mapping[str, Sequence[str]]:
+    """The file ids that a completed replacecommit hides by partition; none of any other instant."""
+    if told.instant.action is not Action.REPLACE_COMMIT:
+        return {}
+    if told.archived is None:
+        return table.active.read_replace_commit(told.instant).partition_to_replaced_file_ids
+    found = written_by(told.archived)
+    return {} if found is None else found.partition_to_replaced_file_ids
 
 
 def changes(stats: Sequence[WriteStat]) -> Mapping[str, int]:

@@ -1,30 +1,29 @@
-"""``pyhudi plan``: what a service would do now, and does not yet."""
+"""The slices that a compaction would take."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.cli.opening import open_given, place_of, subject_of, zone_of
+from pyhudi.cli.opening import subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.known import check_known
 from pyhudi.config.options.compaction import MAX_DELTA_COMMITS
 from pyhudi.config.write import WriteConfig
 from pyhudi.filegroup.slices import FileSlice
+from pyhudi.jobs.compaction import (
+    COMPACTION_KIND,
+    LOG_COMPACTION_KIND,
+    CompactionRequest,
+)
 from pyhudi.services.compaction.job import check_compactable
+from pyhudi.services.compaction.log_run import log_compaction_now
 from pyhudi.services.compaction.plan import is_due, plan_compaction
 from pyhudi.services.compaction.run import claimed_groups
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import SystemClock
 from pyhudi.timeline.instant import Action
 from pyhudi.write.encoding import full_file_bytes
-
-Plan: TypeAlias = Callable[[Table, Mapping[str, str]], Report]
-"""What a service would do to a table now, by the options of Hudi that it is given."""
 
 _COMPACTED = (
     Column(name="partition", least=12),
@@ -59,49 +58,49 @@ class PlannedCompaction:
         return sum(log.size_bytes for each in self.slices for log in each.log_files)
 
 
-def plan_now(table: Table, config: WriteConfig) -> PlannedCompaction:
-    """The compaction of a table that its options ask for at this moment.
+def plan_now(table: Table, config: WriteConfig, kind: str = COMPACTION_KIND) -> PlannedCompaction:
+    """The compaction of a table, of one kind, that its options ask for at this moment.
 
     Raises:
         UnsupportedError: a table that cannot be compacted.
     """
     check_compactable(table.config, table.storage.uri)
-    at = table.active.next_time(SystemClock(), table.timeline.latest_time)
     slices = table.latest_slices()
-    plan = plan_compaction(
-        slices,
-        claimed_groups(table),
-        config.compaction,
-        at=at,
-        full_file_bytes=full_file_bytes(config, BaseFileFormat(table.config.base_file_format)),
-    )
+    full = full_file_bytes(config, BaseFileFormat(table.config.base_file_format))
+    if kind == LOG_COMPACTION_KIND:
+        plan = log_compaction_now(table, config.compaction, full)
+        is_planned = bool(plan.operations)
+    else:
+        at = table.active.next_time(SystemClock(), table.timeline.latest_time)
+        claimed = claimed_groups(table)
+        plan = plan_compaction(slices, claimed, config.compaction, at=at, full_file_bytes=full)
+        is_planned = is_due(table.timeline, config.compaction, at)
     by_group = {(each.partition, each.file_id): each for each in slices}
     return PlannedCompaction(
-        is_due=is_due(table.timeline, config.compaction, at),
+        is_due=is_planned,
         plan=plan,
         slices=tuple(by_group[each.file_group] for each in plan.operations),
     )
 
 
-def plan_given(plan: Plan, given: argparse.Namespace) -> Report:
-    """The plan of a service for the table and the options of a command line."""
-    options = dict(place_of(given).hoodie_conf)
-    check_known(options)
-    return plan(open_given(given), options)
-
-
-def compaction_plan(table: Table, options: Mapping[str, str]) -> Report:
+def compaction_plan(table: Table, request: CompactionRequest) -> Report:
     """Which slices a compaction would take now, and whether one is due."""
-    config = WriteConfig.from_options(options)
-    found = plan_now(table, config)
-    pending = [each for each in table.timeline.pending() if each.action is Action.COMPACTION]
+    config = WriteConfig.from_options(request.options())
+    found = plan_now(table, config, request.kind)
+    is_log = request.kind == LOG_COMPACTION_KIND
+    action = Action.LOG_COMPACTION if is_log else Action.COMPACTION
+    pending = [each for each in table.timeline.pending() if each.action is action]
     return Report(
         subject=subject_of(table),
         zone=zone_of(table),
         facts=(
             Fact(name="due", value=found.is_due),
             Fact(name="slices", value=len(found.slices), kind=Kind.COUNT),
-            Fact(name="reads", value=found.base_bytes + found.log_bytes, kind=Kind.SIZE),
+            Fact(
+                name="reads",
+                value=found.log_bytes + (0 if is_log else found.base_bytes),
+                kind=Kind.SIZE,
+            ),
             Fact(name="of_which_logs", value=found.log_bytes, kind=Kind.SIZE),
             Fact(name="pending", value=tuple(each.time for each in pending)),
         ),
@@ -120,7 +119,7 @@ def compaction_plan(table: Table, options: Mapping[str, str]) -> Report:
                     )
                     for each in found.slices
                 ),
-                empty="no slice has log files to compact",
+                empty="no slice has log files that are to be compacted",
             ),
         ),
         notes=_when_due(found, config),
