@@ -1,7 +1,7 @@
 """Random operations on a random table: everything follows from a seed."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.interop.differential_rows import (
     PARTITION_COLUMNS,
     maybe,
 )
+from tests.interop.differential_services import Past
 from tests.interop.differential_shapes import (
     EVERY_KIND,
     SOFT_DELETE,
@@ -22,7 +23,9 @@ from tests.interop.differential_shapes import (
     draw_shape,
     with_log_compactions,
     with_logs,
+    with_retention,
 )
+from tests.interop.differential_steps import ENGINES, Changes, Step, Turn
 
 STEPS = 30
 # How often each kind of operation is drawn; the first write is one of FIRST.
@@ -39,27 +42,15 @@ Drawn = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Step:
-    """One operation; ``by`` says who carries it out on the table that both write."""
-
-    operation: str
-    rows: pa.Table
-    by: str
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        more = "".join(f" {key}={value}" for key, value in self.options.items())
-        return f"{self.operation} of {self.rows.num_rows} rows, shared table by {self.by}{more}"
-
-
-@dataclass(frozen=True)
 class Case:
     """What one seed stands for."""
 
     seed: int
     version: str
     shape: Shape
-    steps: tuple[Step, ...]
+    steps: tuple[Turn, ...]
+    changes: tuple[Changes | None, ...]
+    """What changes are asked for after each step."""
 
 
 def case_of(seed: int, steps: int = STEPS) -> Case:
@@ -68,7 +59,10 @@ def case_of(seed: int, steps: int = STEPS) -> Case:
     version = "0.15.0" if rng.random() < 0.25 else "1.1.1"
     shape = with_logs(Random(f"logs {seed}"), draw_shape(rng, version))
     shape = with_log_compactions(Random(f"log compactions {seed}"), shape)
-    return Case(seed, version, shape, tuple(_Player(rng, shape).steps(steps)))
+    shape = with_retention(Random(f"retention {seed}"), shape)
+    player = _Player(rng, shape)
+    drawn = tuple(player.steps(steps))
+    return Case(seed, version, shape, drawn, tuple(player.changes))
 
 
 class _Player:
@@ -78,21 +72,34 @@ class _Player:
         self.rng, self.shape, self.schema = rng, shape, shape.schema
         self.used: dict[Identity, int] = {}
         self.clock = 100
+        self.past = Past(shape.retention, shape.instants)
+        self.names: dict[int, str] = {}
+        self.changes: list[Changes | None] = []
 
-    def steps(self, count: int) -> Iterator[Step]:
-        """So many operations; the first makes the table."""
-        kinds = {name: getattr(self, name) for name in WEIGHTS}
-        fails_after_bulk = self.shape.keeps_logs and self.shape.version != "0.15.0"
-        name = ""
+    def steps(self, count: int) -> Iterator[Turn]:
+        """So many operations and services; the first makes the table."""
         for number in range(count):
             self.clock += 10
-            weights = WEIGHTS if number else dict.fromkeys(FIRST, 1)
-            before = name
+            writes = WEIGHTS if number else dict.fromkeys(FIRST, 1)
+            services = self.past.weights(keeps_logs=self.shape.keeps_logs)
+            weights = {**writes, **services}
             (name,) = self.rng.choices(tuple(weights), tuple(weights.values()))
-            # See known_differences.NOT_DRAWN.
-            if fails_after_bulk and (before, name) == ("bulk_insert", "delete"):
-                name = "upsert"
-            yield kinds[name]()
+            if name in services:
+                yield self.past.serve(self.rng, name, self.upsert)
+            else:
+                yield self._write(name, number)
+            self.changes.append(self.past.changes(self.rng))
+
+    def _write(self, name: str, number: int) -> Step:
+        fails_after_bulk = self.shape.keeps_logs and self.shape.version != "0.15.0"
+        before = self.names[self.past.live[-1]] if self.past.live else ""
+        # See known_differences.NOT_DRAWN.
+        if fails_after_bulk and (before, name) == ("bulk_insert", "delete"):
+            name = "upsert"
+        self.names[number] = name
+        self.past.wrote()
+        kinds: dict[str, Callable[[], Step]] = {each: getattr(self, each) for each in WEIGHTS}
+        return kinds[name]()
 
     def upsert(self) -> Step:
         """Known and new keys, late ones and several records of one key among them."""
@@ -179,7 +186,7 @@ class _Player:
         rows = rows or self._rows(self._known(1))
         self.rng.shuffle(rows)
         table = pa.Table.from_pylist(rows, schema=self.schema)
-        return Step(operation, table, self.rng.choice(("hudi", "ours")), options or {})
+        return Step(operation, table, self.rng.choice(ENGINES), options or {})
 
     def _known(self, count: int) -> list[Identity]:
         return self.rng.sample(tuple(self.used), min(count, len(self.used)))

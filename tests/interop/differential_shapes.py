@@ -13,6 +13,7 @@ from tests.interop.differential_rows import (
     ORDERING_COLUMNS,
     PARTITION_COLUMNS,
 )
+from tests.interop.differential_services import ONLY_WHEN_ASKED, Retention, draw_retention
 
 WRITE = "hoodie.datasource.write."
 MODEL = "org.apache.hudi.common.model."
@@ -45,6 +46,8 @@ class Shape:
     creation: Mapping[str, str]
     always: Mapping[str, str]
     is_forgetful: bool
+    retention: Retention | None = None
+    """What each write cleans and archives by; None where none does."""
 
     @property
     def is_global(self) -> bool:
@@ -69,6 +72,12 @@ class Shape:
     def keeps_logs(self) -> bool:
         """Whether updates are appended to log files."""
         return self.creation.get(f"{WRITE}table.type") == "MERGE_ON_READ"
+
+    @property
+    def instants(self) -> int:
+        """How many instants of writers a write may leave, those of compactions included."""
+        runs = ("hoodie.compact.inline", "hoodie.log.compaction.inline")
+        return 1 + sum(self.always.get(name) == "true" for name in runs)
 
     @property
     def is_hive_style(self) -> bool:
@@ -130,6 +139,13 @@ def with_log_compactions(rng: Random, shape: Shape) -> Shape:
         "hoodie.log.compaction.blocks.threshold": rng.choice(("2", "3", "5")),
     }
     return replace(shape, always={**shape.always, **more})
+
+
+def with_retention(rng: Random, shape: Shape) -> Shape:
+    """The same table, cleaned and archived by whoever writes, or only where a step does it."""
+    found = draw_retention(rng) if rng.random() < 0.6 else None
+    more = found.options if found else ONLY_WHEN_ASKED
+    return replace(shape, always={**shape.always, **more}, retention=found)
 
 
 def _draw_keys(rng: Random) -> tuple[str, ...]:
@@ -198,12 +214,4 @@ def _always(rng: Random) -> dict[str, str]:
     if rng.random() < 0.3:
         options["hoodie.copyonwrite.insert.auto.split"] = "false"
         options["hoodie.copyonwrite.insert.split.size"] = str(rng.randint(2, 12))
-    if rng.random() < 0.3:
-        options["hoodie.clean.commits.retained"] = "2"
-        options["hoodie.cleaner.commits.retained"] = "2"
-        options["hoodie.keep.min.commits"] = "4"
-        options["hoodie.keep.max.commits"] = "6"
-    else:
-        options["hoodie.clean.automatic"] = "false"
-        options["hoodie.archive.automatic"] = "false"
     return options

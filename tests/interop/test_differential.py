@@ -1,7 +1,8 @@
 """The same random operations through real Hudi and through us leave the same rows.
 
-Each seed stands for a table and 30 operations. They go to three tables: one that real Hudi
-writes, one that we write, and one on which both take turns. More seeds:
+Each seed stands for a table and 30 steps: writes, and services such as cleans, rollbacks and
+restores. They go to three tables: one that real Hudi writes, one that we write, and one on which
+both take turns. More seeds:
 
     PYHUDI_SEEDS=7,8,100-120 python -m pytest -m interop tests/interop/test_differential.py
 
@@ -12,23 +13,22 @@ draws again.
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.interop import ours
-from tests.interop.differential_cases import Case, Step, case_of
+from tests.interop.differential_cases import Case, case_of
+from tests.interop.differential_engines import HudiAtWork, OursAtWork
 from tests.interop.differential_shapes import EVERY_KIND
+from tests.interop.differential_steps import Turn
+from tests.interop.differential_tables import Tables
 from tests.interop.hudi import RealHudi
-from tests.interop.rows import Row, difference, without
 from tests.support.source_tree import ENGINE, seed_of
 
 FIXED_SEEDS = (1, 7)
 # Seeds that once failed, by what they found.
 REGRESSIONS: dict[str, int] = {}
-VOLATILE = ("_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_file_name")
 HUDI_LOOKS_EVERY = 6
 
 
@@ -46,67 +46,7 @@ def _chosen() -> Iterator[tuple[str, int]]:
 CASES = [pytest.param(c.version, c, id=name) for name, s in _chosen() for c in (case_of(s),)]
 
 
-class Tables:
-    """The three tables of a case, and how they are written and compared."""
-
-    def __init__(self, case: Case, hudi: RealHudi, spark: SparkSession, folder: Path) -> None:
-        self.case, self.hudi, self.spark = case, hudi, spark
-        self.theirs, self.mine, self.shared = (folder / n for n in ("theirs", "mine", "shared"))
-
-    def write(self, step: Step) -> None:
-        """Carry out one operation on each table, real Hudi and we at the same time."""
-        with ThreadPoolExecutor(1) as aside:
-            theirs = aside.submit(self._by_hudi, self.theirs, step)
-            self._by_us(self.mine, step)
-            theirs.result()
-        (self._by_hudi if step.by == "hudi" else self._by_us)(self.shared, step)
-
-    def _by_hudi(self, table: Path, step: Step) -> None:
-        mode = "append" if table.exists() else "overwrite"
-        options = self._options(table, step)
-        self.hudi.write(table, step.rows, step.operation, options=options, mode=mode)
-
-    def _by_us(self, table: Path, step: Step) -> None:
-        ours.write(self.spark, table, step.rows, step.operation, self._options(table, step))
-
-    def _options(self, table: Path, step: Step) -> dict[str, str]:
-        shape = self.case.shape
-        return {
-            **({} if shape.is_forgetful and table.exists() else shape.creation),
-            **shape.always,
-            **step.options,
-        }
-
-    def disagreement(self, *, is_hudi_looking: bool) -> str:
-        """Which table has other rows than the one that real Hudi wrote, or is read otherwise."""
-        wanted = stable(ours.read(self.theirs))
-        found = {
-            "ours, read by us": ours.read(self.mine),
-            "the shared table, read by us": ours.read(self.shared),
-        }
-        if is_hudi_looking:
-            found["Hudi's own, read by Hudi"] = self.hudi.read(self.theirs)
-            found["ours, read by Hudi"] = self.hudi.read(self.mine)
-            found["the shared table, read by Hudi"] = self.hudi.read(self.shared)
-        told = {name: difference(stable(rows), wanted) for name, rows in found.items()}
-        return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
-
-    def faults(self) -> str:
-        """What Hudi finds wrong in the files and commits of the tables that we wrote to."""
-        tables = {"ours": self.mine, "the shared table": self.shared}
-        told = {
-            name: self.hudi.failures(table, exercise=False, allow_duplicates=True)
-            for name, table in tables.items()
-        }
-        return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
-
-
-def stable(rows: list[Row]) -> list[Row]:
-    """The rows without what differs between two writes of the same."""
-    return without(rows, VOLATILE)
-
-
-def story(case: Case, steps: tuple[Step, ...]) -> str:
+def story(case: Case, steps: tuple[Turn, ...]) -> str:
     """How to see a failure again, and what led to it."""
     lines = [f"  {number}: {step}" for number, step in enumerate(steps)]
     kinds = "PYHUDI_KINDS=all " if EVERY_KIND else ""
@@ -124,10 +64,11 @@ def play(case: Case, tables: Tables) -> None:
     for number, step in enumerate(case.steps):
         told = story(case, case.steps[: number + 1])
         try:
-            tables.write(step)
+            tables.take(step)
             is_last = number == len(case.steps) - 1
             is_hudi_looking = is_last or number % HUDI_LOOKS_EVERY == 0
-            differing = tables.disagreement(is_hudi_looking=is_hudi_looking)
+            changes = case.changes[number]
+            differing = tables.disagreement(changes, is_hudi_looking=is_hudi_looking)
         except Exception as error:
             error.add_note(told)
             raise
@@ -139,4 +80,4 @@ def play(case: Case, tables: Tables) -> None:
 def test_random_operations_leave_the_rows_that_they_leave_in_hudi(
     case: Case, hudi: RealHudi, spark: SparkSession, tmp_path: Path
 ) -> None:
-    play(case, Tables(case, hudi, spark, tmp_path))
+    play(case, Tables(case.shape, HudiAtWork(hudi), OursAtWork(spark), tmp_path))

@@ -1,0 +1,165 @@
+"""Random services of a random table: which can be asked for, and what they leave."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from tests.interop.differential_steps import ENGINES, Changes, Service, Step
+
+# How often each is drawn, beside the writes of differential_cases.
+WEIGHTS = {
+    "clean": 1.0,
+    "archive": 1.0,
+    "savepoint": 1.8,
+    "delete_savepoint": 1.0,
+    "restore": 2.0,
+    "rollback": 1.4,
+    "rollback_pending": 0.8,
+    "log_compact": 2.0,
+}
+POLICIES = {
+    "commits": "KEEP_LATEST_COMMITS",
+    "fileversions": "KEEP_LATEST_FILE_VERSIONS",
+    "hours": "KEEP_LATEST_BY_HOURS",
+}
+ONLY_WHEN_ASKED = {
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+}
+"""Options of writes that no clean and no archive comes after."""
+ALONE = {
+    **ONLY_WHEN_ASKED,
+    "hoodie.compact.inline": "false",
+    "hoodie.log.compaction.inline": "false",
+}
+"""The same of writes that no compaction comes after either."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How little cleans and archives keep: so many of what ``by`` says, and so many commits."""
+
+    by: str
+    count: int
+    least: int
+    most: int
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The same as options, in the spellings of both releases."""
+        found = {
+            "hoodie.keep.min.commits": str(self.least),
+            "hoodie.keep.max.commits": str(self.most),
+        }
+        for name in ("clean", "cleaner"):
+            found[f"hoodie.{name}.policy"] = POLICIES[self.by]
+            found[f"hoodie.{name}.{self.by}.retained"] = str(self.count)
+        return found
+
+    def keeps_before(self, instants: int) -> bool:
+        """Whether what the table was before its latest instants survives a clean."""
+        return self.by == "hours" or self.count >= instants + (self.by == "fileversions")
+
+
+def draw_retention(rng: Random) -> Retention:
+    """Little enough to delete and archive within a few steps."""
+    by = rng.choice(("commits",) * 5 + ("fileversions",) * 4 + ("hours",))
+    least = rng.choice((2, 3, 4))
+    return Retention(by, rng.choice((1, 1, 2, 3)), least, least + rng.choice((1, 1, 2)))
+
+
+class Past:
+    """What a history has done so far, as far as services go by it.
+
+    After each step the table has the rows that it had after the step that ``leaves`` says. ``live``
+    are the steps whose writes are not undone, ``saved`` those with a savepoint.
+    """
+
+    def __init__(self, automatic: Retention | None, instants: int) -> None:
+        """``instants`` is how many a write may leave, with what runs after it."""
+        self.automatic, self.instants = automatic, instants
+        self.leaves: list[int] = []
+        self.live: list[int] = []
+        self.saved: list[int] = []
+        self._latest = 0
+        self._is_whole = automatic is None
+        self._can_return = False
+
+    def wrote(self) -> None:
+        """Note that the next step is a write."""
+        self.live.append(len(self.leaves))
+        self.leaves.append(len(self.leaves))
+        self._latest, self._can_return = self.instants, len(self.live) > 1
+        if self.automatic is not None:
+            self._lose(self.automatic, is_cleaned=True, is_archived=True)
+
+    def _lose(self, kept: Retention, *, is_cleaned: bool, is_archived: bool) -> None:
+        """What a clean and an archive leave of the way back."""
+        if is_cleaned:
+            self._can_return &= kept.keeps_before(self._latest)
+        if is_archived:
+            self._can_return &= kept.least > self._latest
+        self._is_whole = False
+
+    def weights(self, *, keeps_logs: bool) -> Mapping[str, float]:
+        """The services that can be asked for now."""
+        if not self.live:
+            return {}
+        latest, saved = self.live[-1], self.saved[-1:]
+        is_possible = {
+            "clean": True,
+            "archive": True,
+            "savepoint": latest not in saved,
+            "delete_savepoint": bool(saved),
+            "restore": bool(saved) and saved[0] < latest,
+            "rollback": self._can_return and latest not in saved,
+            "rollback_pending": True,
+            "log_compact": keeps_logs,
+        }
+        return {name: weight for name, weight in WEIGHTS.items() if is_possible[name]}
+
+    def serve(self, rng: Random, name: str, dying: Callable[[], Step]) -> Service:
+        """One of the services that can be asked for; ``dying`` makes a write for it to undo."""
+        now, at, options, write = self.leaves[-1], None, dict[str, str](), None
+        match name:
+            case "clean" | "archive":
+                kept = draw_retention(rng)
+                self._lose(kept, is_cleaned=name == "clean", is_archived=name == "archive")
+                options = kept.options
+            case "savepoint":
+                at = self._save(rng)
+            case "delete_savepoint":
+                at = rng.choice(self.saved)
+                self.saved.remove(at)
+            case "restore":
+                now = at = self.saved[-1]
+                self._undo(at)
+            case "rollback":
+                at = self.live[-1]
+                now = self.leaves[at - 1]
+                self._undo(at - 1)
+            case "rollback_pending":
+                write = dying()
+            case _:
+                self._latest += 1
+                options = {"hoodie.log.compaction.blocks.threshold": rng.choice(("2", "3"))}
+        self.leaves.append(now)
+        return Service(name, rng.choice(ENGINES), now, at, options, write)
+
+    def _save(self, rng: Random) -> int:
+        """The latest write, or an older one if all that it needs is there still."""
+        later = [step for step in self.live if not self.saved or step > self.saved[-1]]
+        is_older = self._is_whole and rng.random() < 0.4
+        self.saved.append(rng.choice(later) if is_older else later[-1])
+        return self.saved[-1]
+
+    def _undo(self, until: int) -> None:
+        self.live = [step for step in self.live if step <= until]
+        self._can_return = False
+
+    def changes(self, rng: Random) -> Changes | None:
+        """A query for the changes between two writes, or since one."""
+        if len(self.live) < 2:
+            return None
+        begin, end = sorted(rng.sample(self.live, 2))
+        return Changes(begin, rng.choice((None, end)))
