@@ -13,7 +13,6 @@ from pyhudi.services.clean import pending_cleans
 from pyhudi.storage.storage import Storage
 from pyhudi.table.savepoints import saved_files
 from pyhudi.table.table import load_table
-from tests.faults.test_crash_in_restore import remains
 from tests.support.crash_cases import COPIED, LOGGED, aged, archiving, clean_died
 from tests.support.faulty import Visited
 from tests.support.in_process import (
@@ -33,6 +32,7 @@ from tests.support.in_process import (
 from tests.support.memory import MemoryStorage
 from tests.support.points import IS_WHOLE, STEP
 from tests.support.schedule import run_in_turns
+from tests.support.undo_cases import remains
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
