@@ -7,6 +7,7 @@ from functools import partial
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.logfile.framing import HeaderKey
 from pyhudi.logfile.reader import iter_blocks
+from pyhudi.services.rollback import rollback_target
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline.instant import Action
 from tests.support.crash_cases import COPIED, LOGGED, cases, dead_before_commit
@@ -180,11 +181,14 @@ UNDOING = (
 def remains(storage: MemoryStorage) -> list[str]:
     """What nobody accounts for.
 
-    Log files whose blocks were taken back go with their slices, and the markers of a compaction's
-    run that was taken back with the next run of its plan.
+    Log files whose blocks were taken back go with their slices; the next run of a planned
+    compaction looks after the markers of an earlier one, and after what rolls that back.
     """
-    gone, found = taken_back(storage), leftovers(storage)
-    planned = {each.time for each in active_of(storage).load().pending() if each.action in PLANNED}
+    gone, found, active = taken_back(storage), leftovers(storage), active_of(storage)
+    planned = {each.time for each in active.load().pending() if each.action in PLANNED}
+    for each in active.load().pending():
+        target = rollback_target(active, each)
+        planned |= {each.time} if target is not None and target.time in planned else set()
     return [
         each for each in found if each not in gone and not any(time in each for time in planned)
     ]

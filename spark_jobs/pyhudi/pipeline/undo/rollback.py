@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyhudi.errors import RequestError
+from contextlib import suppress
+
+from pyhudi.errors import MissingFileError, RequestError
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.environment import Environment
@@ -47,8 +49,10 @@ def _roll_back(run: ServiceRun, time: str) -> JobResult:
     if not rollbacks_of(active, active.load().pending(), time):
         if before is None:
             return _done(run, run.table.refresh(), time, is_new=False)
-        if before.is_completed:  # so that what is refused has changed nothing
-            plan_completed(run.table.refresh(), before)
+        if before.is_completed:
+            # What is refused changes nothing; what others change meanwhile is seen further down.
+            with suppress(MissingFileError):
+                plan_completed(run.table.refresh(), before)
     run.without_metadata_table()
     with run.watch.stage("rollback"):
         _undo(run, time)
