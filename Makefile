@@ -39,7 +39,7 @@ test: java $(VENV)/test.ready  ## Run all tests but those of interop
 
 reliability: $(VENV)/test.ready  ## Stop, damage and make up all there is, and write docs/reliability.md
 	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py \
-	tests/faults/test_damaged_tables.py tests/faults/test_hostile_bytes.py
+	tests/faults/test_crash_in_restore.py tests/faults/test_damaged_tables.py tests/faults/test_hostile_bytes.py
 
 fuzz: $(VENV)/test.ready  ## Make up bytes for every kind of file: make fuzz EXAMPLES=100000
 	PYHUDI_EXAMPLES=$(EXAMPLES) $(RUN) $(TESTS) tests/faults/test_hostile_bytes.py

@@ -7,17 +7,7 @@ import pytest
 
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.storage.storage import Storage
-from tests.faults.test_crash_in_restore import (
-    CASES,
-    LAST,
-    NEXT,
-    OLD,
-    TYPES,
-    Undoing,
-    latest_write,
-    remains,
-    whole_restore,
-)
+from tests.support.crash_cases import COPIED, LOGGED
 from tests.support.faulty import Visited
 from tests.support.in_process import (
     NOW_MS,
@@ -30,6 +20,17 @@ from tests.support.in_process import (
 )
 from tests.support.memory import MemoryStorage
 from tests.support.points import STEP
+from tests.support.undo_cases import (
+    LAST,
+    NEXT,
+    OLD,
+    UNDOING,
+    UndoCase,
+    Undoing,
+    latest_write,
+    remains,
+    whole_restore,
+)
 
 Rival = Callable[[Storage], object]
 
@@ -60,7 +61,7 @@ def write_next(storage: Storage) -> None:
     write(storage, NEXT, clock_at(NOW_MS + 150_000))
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", [COPIED, LOGGED])
 def test_a_writer_that_meets_a_rollback_lands_before_it_or_after_it_or_is_told(kind: str) -> None:
     case, seen = latest_write(kind), set()
     for at in range(1, calls_of(case) + 1, STEP):
@@ -74,7 +75,7 @@ def test_a_writer_that_meets_a_rollback_lands_before_it_or_after_it_or_is_told(k
     assert seen == {(True, True), (True, False), (False, True)}
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", [COPIED, LOGGED])
 def test_a_write_that_is_rolled_back_has_no_savepoint_and_one_with_a_savepoint_stays(
     kind: str,
 ) -> None:
@@ -90,9 +91,9 @@ def test_a_write_that_is_rolled_back_has_no_savepoint_and_one_with_a_savepoint_s
     assert {(True, False), (False, True)} <= seen
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_who_undoes_what_another_is_undoing_does_no_harm(name: str) -> None:
-    case = CASES[name]()
+@pytest.mark.parametrize("undone", UNDOING, ids=[each.name for each in UNDOING])
+def test_who_undoes_what_another_is_undoing_does_no_harm(undone: UndoCase) -> None:
+    case = undone.make()
     for at in range(1, calls_of(case) + 1, 2 * STEP):
         storage, own, rival = meet(case, at, lambda table: case.act(table, NOW_MS + 150_000))
         assert own is None or rival is None, (at, own, rival)
@@ -101,7 +102,7 @@ def test_who_undoes_what_another_is_undoing_does_no_harm(name: str) -> None:
         assert remains(storage) == [], (at, own, rival)
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", [COPIED, LOGGED])
 def test_a_writer_that_meets_a_restore_is_undone_by_it_or_lands_after_it_or_is_told(
     kind: str,
 ) -> None:

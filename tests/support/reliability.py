@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tests.support.crash_cases import Case, cases
-from tests.support.crashes import Course, course_of
+from tests.support.crashes import Course, World, course_of
 from tests.support.damaging import Damaged, damages_of, tables
 from tests.support.source_tree import ROOT
+from tests.support.undo_cases import UNDOING, UndoCase
 
 PAGE: Final = ROOT / "docs" / "reliability.md"
 REWRITE: Final = "make reliability"
@@ -21,19 +22,20 @@ writes this page; `make test` tries a sample.
 _CRASHES: Final = """\
 ## Stopped at any storage call
 
-Every write, compaction and clean below was stopped at each of its storage calls, by the functions
+Every write and service below was stopped at each of its storage calls, by the functions
 that production runs, with tasks in one process and the table in memory. A death ends the process
 before a call. An error lets a call fail, at once or after it has done its work, or lets it and all
 later ones that need space fail. At each point:
 
 - a reader sees the rows of before or those of after, whole; after an error that was raised, those
-  of before;
+  of before, unless a rollback or restore had begun to take effect;
 - what is raised is an error of the engine or of the operating system;
 - after the next write, and the next run of a plan, no data file, marker, heartbeat, pending instant
   or saved record is left that no commit accounts for, and the rows are right.
 
 Deaths that leave the same files are looked at once. A late error of a call that changes nothing is
-the same as an error, and is not counted again (`tests/faults/test_crash_in_write.py`).
+the same as an error, and is not counted again (`tests/faults/test_crash_in_write.py`,
+`tests/faults/test_crash_in_restore.py`).
 
 | Operation | Table type | Index | Storage calls | Deaths | Different states | Errors |
 |---|---|---|---:|---:|---:|---:|
@@ -68,7 +70,12 @@ gives (`tests/faults/test_hostile_bytes.py`; `make fuzz` tries more).
 
 def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str, int]) -> None:
     """Write the page, when the points and damages tried are all that there are."""
-    found = [(case, course_of(case.prepare(), case.act)) for case in cases()]
+    found: list[tuple[Case | UndoCase, Course]] = [
+        (case, course_of(case.prepare(), case.act)) for case in cases()
+    ]
+    for undone in UNDOING:
+        undoing = undone.make()
+        found.append((undone, course_of(World(table=undoing.storage), undoing.do)))
     totals = _sums(_numbers(course) for _, course in found)
     damaged = {name: damages_of(make()) for name, make in tables().items()}
     if (courses, points) != (len(found), totals[0] + totals[-1]):
@@ -92,7 +99,7 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
     PAGE.write_text("".join(parts), encoding="utf-8")
 
 
-def row_of(case: Case, course: Course) -> str:
+def row_of(case: Case | UndoCase, course: Course) -> str:
     """The row of a case on the page."""
     return _row(case.operation, case.table_type, case.index, *_numbers(course))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from pyhudi.actions.rollback import RollbackPlan
-from pyhudi.errors import RequestError
+from pyhudi.errors import MissingFileError, RequestError
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.environment import Environment
@@ -69,8 +71,10 @@ def _roll_back(run: ServiceRun, time: str) -> JobResult:
     if not rollbacks_of(active, active.load().pending(), time):
         if before is None:
             return _done(run, run.table.refresh(), time, is_new=False)
-        if before.is_completed:  # so that what is refused has changed nothing
-            plan_rollback_of(run.table.refresh(), before)
+        if before.is_completed:
+            # What is refused changes nothing; what others change meanwhile is seen further down.
+            with suppress(MissingFileError):
+                plan_rollback_of(run.table.refresh(), before)
     run.without_metadata_table()
     with run.watch.stage("rollback"):
         _undo(run, time)

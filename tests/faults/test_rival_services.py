@@ -1,4 +1,4 @@
-"""Cleans beside savepoints and rollbacks of completed writes, in every order: no file is missed."""
+"""Cleans and archivers beside savepoints, rollbacks and restores, in every order."""
 
 import random
 from collections.abc import Callable
@@ -13,17 +13,18 @@ from pyhudi.services.clean import pending_cleans
 from pyhudi.storage.storage import Storage
 from pyhudi.table.savepoints import saved_files
 from pyhudi.table.table import load_table
-from tests.faults.test_crash_in_restore import remains
-from tests.support.crash_cases import COPIED, LOGGED, aged, clean_died
+from tests.support.crash_cases import COPIED, LOGGED, aged, archiving, clean_died
 from tests.support.faulty import Visited
 from tests.support.in_process import (
     NOW_MS,
     Options,
+    archive,
     cleaning,
     clock_at,
     data_files,
     outcome,
     read_rows,
+    restore,
     roll_back,
     savepoint,
     write_nothing,
@@ -31,6 +32,7 @@ from tests.support.in_process import (
 from tests.support.memory import MemoryStorage
 from tests.support.points import IS_WHOLE, STEP
 from tests.support.schedule import run_in_turns
+from tests.support.undo_cases import remains
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -40,8 +42,8 @@ VERSIONS = {"hoodie__clean__policy": "KEEP_LATEST_FILE_VERSIONS"}
 ONE_VERSION = {**VERSIONS, "hoodie__clean__fileversions__retained": "1"}
 POLICIES = pytest.mark.parametrize("policy", [{}, ONE_VERSION], ids=["commits", "versions"])
 
-CALLS = 1 if IS_WHOLE else 2 * STEP
-"""A rival comes before every so many-th call."""
+CALLS, ORDERS = (1, 60) if IS_WHOLE else (4 * STEP, 12 // STEP)
+"""A rival comes before every so many-th call, and takes turns in so many orders."""
 
 Refusal: TypeAlias = ConflictError | RequestError
 Act: TypeAlias = Callable[[Storage], object]
@@ -91,23 +93,23 @@ def meetings(before: MemoryStorage, act: Act, rival: Act) -> list[Met]:
             calls = visited.calls
             if raised:
                 theirs, ours = (raised[0], own) if inner is rival else (own, raised[0])
-                check_clean(ours, at)
+                check_served(ours, at)
                 found.append(Met(storage, theirs, at))
             at += STEP
     chooser = random.Random(17)
-    for _ in range(0, 20, CALLS):
+    for _ in range(ORDERS):
         storage, burst = before.copy(), chooser.choice([1, 2, 5])
         order = [who for _ in range(150 // burst) for who in [chooser.randrange(3)] * burst]
         raised_by = run_in_turns(storage, order, act, rival, act)
-        check_clean(raised_by[0], order)
-        check_clean(raised_by[2], order)
+        check_served(raised_by[0], order)
+        check_served(raised_by[2], order)
         found.append(Met(storage, raised_by[1], order))
     odd = [met for met in found if not isinstance(met.raised, Refusal | None)]
     assert not odd, odd
     return found
 
 
-def check_clean(raised: BaseException | None, order: object) -> None:
+def check_served(raised: BaseException | None, order: object) -> None:
     """It is done, or a commit that it was about to read was rolled back: it is to be repeated."""
     assert isinstance(raised, MissingFileError | None), (order, raised)
 
@@ -167,3 +169,44 @@ def test_a_rollback_is_refused_or_finds_all_that_the_write_had_replaced(
             assert remains(met.storage) == [], met
             results.add(met.raised is None)
     assert results == ({True, False} if policy else {True})
+
+
+@TABLE_TYPES
+@POLICIES
+def test_a_restore_ends_with_the_savepoint_whatever_is_cleaned_meanwhile(
+    table_type: str, policy: Options
+) -> None:
+    before = aged(table_type).table
+    first, *_ = commits(before)
+    past = read_rows(before, as_of=first)
+    savepoint(before, clock_at(CLEANED - 5_000), instant=first)
+    go_back = partial(restore, clock=clock_at(RIVAL), instant=first)
+    for met in meetings(before, partial(clean, policy=policy), go_back):
+        assert met.raised is None, met
+        assert read_rows(met.storage) == past, met
+        clean(met.storage, policy, AFTER)
+        write_nothing(met.storage, clock_at(AFTER))
+        assert read_rows(met.storage) == past, met
+        assert remains(met.storage) == [], met
+
+
+@TABLE_TYPES
+def test_a_savepoint_is_refused_or_keeps_its_write_and_all_later_ones_from_the_archive(
+    table_type: str,
+) -> None:
+    (_, archiving_alone) = archiving(table_type)
+    before, results = archiving_alone.prepare().table, set[bool]()
+    for number in (0, 1, -1):
+        saved = commits(before)[number]
+        seen = read_rows(before, as_of=saved)
+        save = partial(savepoint, clock=clock_at(RIVAL), instant=saved)
+        for met in meetings(before, partial(archive, clock=clock_at(CLEANED)), save):
+            archive(met.storage, clock_at(AFTER))
+            results.add(met.raised is None)
+            if met.raised is None:
+                assert set(commits(before)[number:]) <= set(commits(met.storage)), met
+                restore(met.storage, clock_at(AFTER), saved)
+                assert read_rows(met.storage) == seen, met
+            else:
+                assert saved_in(met.storage) == frozenset(), met
+    assert results == {True, False}
