@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pyhudi.errors import EXIT_PLATFORM, StorageError
@@ -26,7 +27,7 @@ from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.storage.arrowfs import ArrowStorage
 from tests.support import traps
 from tests.support.aftermath import check_goes_on
-from tests.support.kill_cases import NEW, Kill, Tables, kills
+from tests.support.kill_cases import Kill, Tables, kills
 from tests.support.local_rows import LocalRows
 from tests.support.orders import HERE, rows_of
 from tests.support.traps import BALLOON, DISK, DRIVER, Trap
@@ -65,7 +66,7 @@ def run_here(kill: Kill, arguments: list[str]) -> Any:
         request, carry_out = SERVICES[kill.script]
         return carry_out(HERE, request.from_args(arguments))
     asked = UpsertRequest.from_args(arguments)
-    rows = LocalRows.of(InProcessRunner(), NEW)
+    rows = LocalRows.of(InProcessRunner(), pq.read_table(asked.source))
     return write_rows(HERE, rows, asked.base_path, asked.options())
 
 

@@ -24,6 +24,7 @@ SERVICES: Final = {
 }
 INLINE: Final = {**DUE, "hoodie.compact.inline": "true"}
 NEW: Final = many(range(4, 12), 90, "new")
+UPDATES: Final = NEW.slice(0, 4)
 NEXT: Final = many(range(2, 6), 99, "next")
 ATTEMPTS: Final = 4
 """Of a task, on the sessions of ``victims``."""
@@ -32,7 +33,9 @@ Stage = tuple[str, str, str]
 """What happens, and the call and path at which it does."""
 
 _IN_WORKERS: Final = ("source", "open_input", "fill")
-_BASE: Final = r"^p\d/.*\.parquet$"
+# Of one partition, so that all attempts are of one task.
+_BASE: Final = r"^p0/.*\.parquet$"
+_LOG_FILE: Final = r"^p0/\..*\.log\."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +105,7 @@ def kills() -> list[Kill]:
         *_kills("archive", "archive.py", _archivable, _ARCHIVE),
         *_kills("compaction", "compaction.py", _compactable, _COMPACTION),
         *_kills("rollback", "rollback.py", _taken_back, _ROLLBACK),
+        *_kills("rollback, log files", "rollback.py", _log_taken_back, _ROLLBACK_OF_LOGS),
         *_kills("restore", "restore.py", _saved, _RESTORE),
     ]
 
@@ -125,7 +129,10 @@ _CLEAN: Final[tuple[Stage, ...]] = (
     ("clean completes", "create", r"\.clean$"),
 )
 _INLINE: Final = _CLEAN + _ARCHIVE
-_LOG: Final[tuple[Stage, ...]] = (("log files", "open_output", r"^p\d/\..*\.log\."),)
+_LOG: Final[tuple[Stage, ...]] = (
+    ("log files", "fill", _LOG_FILE),
+    ("delta commit", "create", r"\d\.deltacommit$"),
+)
 _COMPACTION: Final[tuple[Stage, ...]] = (
     ("compaction is planned", "create", r"\.compaction\.inflight$"),
     ("compacted files", "fill", _BASE),
@@ -136,6 +143,7 @@ _ROLLBACK: Final[tuple[Stage, ...]] = (
     ("files go", "delete", _BASE),
     ("rollback completes", "create", r"\.rollback$"),
 )
+_ROLLBACK_OF_LOGS: Final[tuple[Stage, ...]] = (("log blocks are taken back", "put", _LOG_FILE),)
 _RESTORE: Final[tuple[Stage, ...]] = (
     ("restore is planned", "create", r"\.restore\.requested$"),
     ("files go", "delete", _BASE),
@@ -156,12 +164,13 @@ def _kills(
 
 def _copied(folder: Path) -> Before:
     old = _written(folder, 5, {**OPTIONS, **NO_SERVICES})
-    return _upserting(folder, old, OPTIONS, SERVICES)
+    return _upserting(folder, old, NEW, OPTIONS, SERVICES)
 
 
 def _logged(folder: Path) -> Before:
+    """A table of which all incoming rows are updates: no base file but a compaction's is written."""
     old = _written(folder, 2, {**LOGGED, **NO_SERVICES})
-    return _upserting(folder, old, LOGGED, {**NO_SERVICES, **INLINE})
+    return _upserting(folder, old, UPDATES, LOGGED, {**NO_SERVICES, **INLINE})
 
 
 def _aged(folder: Path) -> Before:
@@ -183,7 +192,13 @@ def _compactable(folder: Path) -> Before:
 def _taken_back(folder: Path) -> Before:
     old = _written(folder, 2, {**OPTIONS, **NO_SERVICES})
     done = write(folder / "table", NEW, "upsert", {**OPTIONS, **NO_SERVICES})
-    return _serving(_with_new(old), old, OPTIONS, {}, f"--instant={done.instant}")
+    return _serving(_with(NEW, old), old, OPTIONS, {}, f"--instant={done.instant}")
+
+
+def _log_taken_back(folder: Path) -> Before:
+    old = _written(folder, 2, {**LOGGED, **NO_SERVICES})
+    done = write(folder / "table", UPDATES, "upsert", {**LOGGED, **NO_SERVICES})
+    return _serving(_with(UPDATES, old), old, LOGGED, {}, f"--instant={done.instant}")
 
 
 def _saved(folder: Path) -> Before:
@@ -194,7 +209,7 @@ def _saved(folder: Path) -> Before:
     saved = savepoint_table(HERE, asked).instant
     for rows in (NEW.slice(0, 2), NEW):
         write(table, rows, "upsert", {**OPTIONS, **NO_SERVICES})
-    return _serving(_with_new(old), old, OPTIONS, {}, f"--instant={saved}")
+    return _serving(_with(NEW, old), old, OPTIONS, {}, f"--instant={saved}")
 
 
 def _written(folder: Path, times: int, options: Mapping[str, str], parts: int = 2) -> pa.Table:
@@ -206,16 +221,21 @@ def _written(folder: Path, times: int, options: Mapping[str, str], parts: int = 
     return rows
 
 
-def _with_new(old: pa.Table) -> pa.Table:
-    return pa.concat_tables([old.slice(0, 4), NEW])
+def _with(rows: pa.Table, old: pa.Table) -> pa.Table:
+    return pa.concat_tables([old.slice(0, 4), rows])
 
 
 def _upserting(
-    folder: Path, old: pa.Table, options: Mapping[str, str], more: Mapping[str, str]
+    folder: Path,
+    old: pa.Table,
+    rows: pa.Table,
+    options: Mapping[str, str],
+    more: Mapping[str, str],
 ) -> Before:
-    pq.write_table(NEW, folder / "source.parquet")
+    pq.write_table(rows, folder / "source.parquet")
     flags = ("--source={folder}/source.parquet", "--operation=upsert", *_conf({**options, **more}))
-    return Before(flags=flags, before=tuples(old), after=tuples(_with_new(old)), options=options)
+    after = tuples(_with(rows, old))
+    return Before(flags=flags, before=tuples(old), after=after, options=options)
 
 
 def _serving(
