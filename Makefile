@@ -37,9 +37,10 @@ unit: $(VENV)/test.ready  ## Run the tests that need no Java, in little more tha
 test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)
 
-reliability: $(VENV)/test.ready  ## Stop, damage and make up all there is, and write docs/reliability.md
+reliability: java $(VENV)/test.ready  ## Stop, kill, damage and make up all there is, and write docs/reliability.md
 	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py \
-	tests/faults/test_crash_in_restore.py tests/faults/test_damaged_tables.py tests/faults/test_hostile_bytes.py
+	tests/faults/test_crash_in_restore.py tests/faults/test_damaged_tables.py \
+	tests/faults/test_hostile_bytes.py tests/faults/test_killed_processes.py tests/faults/test_cluster.py
 
 fuzz: $(VENV)/test.ready  ## Make up bytes for every kind of file: make fuzz EXAMPLES=100000
 	PYHUDI_EXAMPLES=$(EXAMPLES) $(RUN) $(TESTS) tests/faults/test_hostile_bytes.py

@@ -7,7 +7,7 @@ import pytest
 
 from pyhudi.transaction import exclusion
 from tests.support.points import IS_WHOLE
-from tests.support.reliability import write_page
+from tests.support.reliability import write_kills, write_page
 
 
 @pytest.fixture
@@ -32,11 +32,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     told = [each for report in passed for each in report.user_properties]
     points = [value for name, value in told if name == "points"]
     damages = sum(value for name, value in told if name == "damages")
+    killed = [value for name, value in told if name == "kill"]
     examples = dict(value for name, value in told if name == "examples")
     if told:
         terminalreporter.write_line(
             f"{sum(points):,} points of {len(points)} courses held, {damages:,} damages were told, "
-            f"{sum(examples.values()):,} examples of made-up bytes did no harm"
+            f"{sum(examples.values()):,} examples of made-up bytes did no harm, "
+            f"{len(killed)} kills of real processes were survived"
         )
     if IS_WHOLE and "failed" not in terminalreporter.stats:
+        write_kills(killed)
         write_page(courses=len(points), points=sum(points), damages=damages, examples=examples)

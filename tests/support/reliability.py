@@ -1,12 +1,15 @@
 """The page of what is stopped, damaged and made up, and of what came of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from tests.support.crash_cases import Case, cases
 from tests.support.crashes import Course, World, course_of
 from tests.support.damaging import Damaged, damages_of, tables
+from tests.support.kill_cases import kills
 from tests.support.source_tree import ROOT
+from tests.support.traps import DRIVER, JVM, WORKER
 from tests.support.undo_cases import UNDOING, UndoCase
 
 PAGE: Final = ROOT / "docs" / "reliability.md"
@@ -66,6 +69,31 @@ gives (`tests/faults/test_hostile_bytes.py`; `make fuzz` tries more).
 | Bytes of | Examples |
 |---|---:|
 """
+_KILLED_TITLE: Final = "## Real processes killed"
+_KILLED: Final = f"""\
+{_KILLED_TITLE}
+
+The job scripts below were run on Spark, and one of their processes was killed by SIGKILL in the
+midst of each stage: the driver's Python, its JVM, or a Python worker, once and in each of its four
+attempts. After each kill:
+
+- a reader sees the rows of before or those of after; a job that says that it succeeded has, and one
+  that fails ends with one line that says what was killed;
+- of a worker that is killed once nothing is noticed but the time; where it is killed always the
+  table is as before, but for a compaction after a write, which stays committed;
+- after the next write and clean the rows are right, each file of the table is a commit's, and no
+  marker, heartbeat, pending instant or half-made file is left.
+
+Killed at the same stage on a cluster, an executor is replaced, and of two attempts of a slow task
+(`spark.speculation`) one leaves files (`tests/faults/test_cluster.py`). On a disk that is full at
+any of these files the job fails and says which; with space again the next one succeeds
+(`tests/faults/test_full_disk.py`). Hudi 0.15.0 and 1.1.1 read and continue the tables of a share of
+the kills (`tests/interop/test_killed_processes.py`). `make test` kills a share
+(`tests/faults/test_killed_processes.py`).
+
+| Job | Stage | Driver | JVM | Python worker |
+|---|---|---:|---:|---:|
+"""
 
 
 def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str, int]) -> None:
@@ -82,6 +110,7 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
         return
     if damages != sum(map(len, damaged.values())) or not examples:
         return
+    killed = _killed_section()
     parts = [
         _HEAD,
         _CRASHES,
@@ -95,8 +124,35 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
         _BYTES,
         *(_row(name, count) for name, count in sorted(examples.items())),
         _row("all", sum(examples.values())),
+        *(("\n", killed) if killed else ()),
     ]
     PAGE.write_text("".join(parts), encoding="utf-8")
+
+
+def write_kills(told: Collection[str]) -> None:
+    """Write the section of killed processes, when all that are to be killed were."""
+    if {kill.name for kill in kills()} != set(told):
+        return
+    page, before = PAGE.read_text(encoding="utf-8"), _killed_section()
+    section = section_of_kills()
+    page = page.replace(before, section) if before else f"{page}\n{section}"
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def section_of_kills() -> str:
+    """The section of killed processes."""
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for kill in kills():
+        counts[kill.operation, kill.stage][kill.trap.victim] += kill.trap.times
+    victims, total = (DRIVER, JVM, WORKER), sum(counts.values(), Counter[str]())
+    rows = [_row(*stage, *(found[victim] for victim in victims)) for stage, found in counts.items()]
+    return "".join([_KILLED, *rows, _row("all", "", *(total[victim] for victim in victims))])
+
+
+def _killed_section() -> str:
+    """What the page says now of killed processes, which comes last on it."""
+    _, title, rest = PAGE.read_text(encoding="utf-8").partition(_KILLED_TITLE)
+    return title + rest
 
 
 def row_of(case: Case | UndoCase, course: Course) -> str:
