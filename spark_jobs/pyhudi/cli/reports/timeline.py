@@ -37,6 +37,8 @@ _COMMITS = (
     Column(name="bytes", kind=Kind.SIZE),
     Column(name="dag_run", rank=2, least=24),
 )
+_PENDING = "pending instants"
+"""None of these is archived."""
 
 
 def timeline(given: argparse.Namespace) -> Report:
@@ -47,7 +49,7 @@ def timeline(given: argparse.Namespace) -> Report:
         is_of_state = not (given.pending and instant.is_completed)
         return is_of_state and (not given.action or instant.action.value in given.action)
 
-    found, notes = _newest(table, given, is_asked, "instants")
+    found, notes = _newest(table, given, is_asked, _PENDING if given.pending else "instants")
     return Report(
         subject=subject_of(table),
         zone=zone_of(table),
@@ -102,8 +104,10 @@ def _newest(
     found = told_by(table, there[-given.limit :] if given.limit else there)
     if len(found) < len(there):
         return found, (f"The newest {len(found):,} of {len(there):,} {what}; --limit 0 shows all.",)
+    if what == _PENDING:
+        return found, ()
     if not given.archived:
-        is_more = not given.pending and has_archive(table)
+        is_more = has_archive(table)
         return found, ("Earlier ones are in the archive; --archived shows them.",) * is_more
     missing = given.limit - len(found) if given.limit else None
     found = [*newest_archived(table, missing, is_asked), *found]
