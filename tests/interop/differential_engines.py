@@ -67,9 +67,9 @@ class HudiAtWork:
         """Make or delete a savepoint, restore it, or roll an instant back."""
         self.hudi.ask(name, table=str(table), instant=instant)
 
-    def read(self, table: Path) -> list[Row]:
-        """All rows with their meta columns."""
-        return self.hudi.read(table)
+    def read(self, table: Path, **query: str | None) -> list[Row]:
+        """Rows with their meta columns; all, or what changed after ``begin`` and up to ``end``."""
+        return self.hudi.read(table, **query)
 
     def failures(self, table: Path) -> list[str]:
         """What is wrong in the files and commits of a table."""

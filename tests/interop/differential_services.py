@@ -83,13 +83,14 @@ class Past:
         self.saved: list[int] = []
         self._latest = 0
         self._is_whole = automatic is None
-        self._can_return = False
+        self._is_fresh = self._can_return = False
 
     def wrote(self) -> None:
         """Note that the next step is a write."""
         self.live.append(len(self.leaves))
         self.leaves.append(len(self.leaves))
-        self._latest, self._can_return = self.instants, len(self.live) > 1
+        self._latest = self.instants
+        self._is_fresh, self._can_return = True, len(self.live) > 1
         if self.automatic is not None:
             self._lose(self.automatic, is_cleaned=True, is_archived=True)
 
@@ -109,7 +110,8 @@ class Past:
         is_possible = {
             "clean": True,
             "archive": True,
-            "savepoint": latest not in saved,
+            # A clean may have retained what was undone since, and neither saves anything older.
+            "savepoint": latest not in saved and (self._is_fresh or self._is_whole),
             "delete_savepoint": bool(saved),
             "restore": bool(saved) and saved[0] < latest,
             "rollback": self._can_return and latest not in saved,
@@ -155,7 +157,7 @@ class Past:
 
     def _undo(self, until: int) -> None:
         self.live = [step for step in self.live if step <= until]
-        self._can_return = False
+        self._is_fresh = self._can_return = False
 
     def changes(self, rng: Random) -> Changes | None:
         """A query for the changes between two writes, or since one."""

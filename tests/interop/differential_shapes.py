@@ -69,6 +69,11 @@ class Shape:
         return self.creation.get(f"{WRITE}payload.class") == COMMIT_TIME
 
     @property
+    def keeps_late_rows(self) -> bool:
+        """Whether what changed lately can be older than what was there: logs alone are read."""
+        return self.keeps_logs and self.ordering is not None and not self._is_by_commit
+
+    @property
     def keeps_logs(self) -> bool:
         """Whether updates are appended to log files."""
         return self.creation.get(f"{WRITE}table.type") == "MERGE_ON_READ"
@@ -202,7 +207,12 @@ def _creation(
 
 def _always(rng: Random) -> dict[str, str]:
     index = rng.choice(INDEXES)
-    options = {"hoodie.metadata.enable": "false", "hoodie.index.type": index}
+    options = {
+        "hoodie.metadata.enable": "false",
+        "hoodie.index.type": index,
+        # Hudi commits deletes that find no row, and we if asked.
+        "hoodie.allow.empty.commit": "true",
+    }
     if index.startswith("GLOBAL_"):
         kind = index.removeprefix("GLOBAL_").lower()
         moves = rng.choice(("true", "true", "false"))

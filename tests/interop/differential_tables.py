@@ -95,16 +95,25 @@ class DrawnTable:
         end = min((time for at, time in self.written.items() if at > step), default=None)
         return max(time for time in self._completed() if end is None or time < end)
 
-    def wrong_changes(self, changes: Changes) -> str:
-        """How the changes between two steps differ from the rows that the later one left."""
+    def changed(self, changes: Changes, hudi: HudiAtWork | None) -> str:
+        """How what changed between two steps is read otherwise than it is, or than ``hudi`` does.
+
+        Of a table with logs Hudi and we merge the changes alone, so that late rows are among them.
+        """
         begin = self.written[changes.begin]
         end = None if changes.end is None else self.written[changes.end]
-        then = self.rows[-1 if changes.end is None else changes.end]
         try:
             found = ours.read(self.path, query_type="incremental", begin=begin, end=end)
         except RequestError as refusal:
             return "" if self._is_trimmed() else f"{refusal}, of a table that has all"
-        return difference(found, [row for row in then if row["_hoodie_commit_time"] > begin])
+        told = ""
+        if not self.shape.keeps_late_rows:
+            then = self.rows[-1 if changes.end is None else changes.end]
+            wanted = [row for row in then if row["_hoodie_commit_time"] > begin]
+            told = difference(stable(found), stable(wanted))
+        if hudi is not None and not told and begin in self._completed():
+            told = difference(hudi.read(self.path, begin=begin, end=end), found)
+        return told
 
     def _is_trimmed(self) -> bool:
         meta = self.path / ".hoodie"
@@ -149,8 +158,9 @@ class Tables:
             found["the shared table, read by Hudi"] = self.hudi.read(self.shared.path)
         told = {name: difference(stable(rows), self.wanted[-1]) for name, rows in found.items()}
         if changes is not None:
-            told["changes of ours"] = self.mine.wrong_changes(changes)
-            told["changes of the shared table"] = self.shared.wrong_changes(changes)
+            told["changes of ours"] = self.mine.changed(changes, None)
+            asked = self.hudi if is_hudi_looking else None
+            told["changes of the shared table"] = self.shared.changed(changes, asked)
         return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
     def faults(self) -> str:
