@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import ConflictError
+from pyhudi.errors import ConflictError, MissingFileError
 from pyhudi.jobs.result import JobResult
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
@@ -331,7 +331,9 @@ def test_of_a_slow_writer_and_one_that_takes_it_for_dead_nobody_loses_rows(
 
         slow = partial(write, rows=rows_of_writer(1), clock=clock_at(NOW_MS + 10_000))
         raised = run_in_turns(storage, order, slow, impatient)
-        assert all(error is None or isinstance(error, ConflictError) for error in raised), raised
+        assert raised[0] is None or isinstance(raised[0], ConflictError), raised
+        # The other may look for a file of the slow one while that is being taken back.
+        assert raised[1] is None or isinstance(raised[1], (ConflictError, MissingFileError)), raised
         wanted = dict(OLD)
         for writer, error in enumerate(raised, 1):
             wanted |= rows_of_writer(writer) if error is None else {}
