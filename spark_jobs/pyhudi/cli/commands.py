@@ -112,8 +112,15 @@ class Command:
 
 
 def whole_number(text: str) -> int:
-    """A number of a flag; argparse shows this name where it is refused."""
-    return parse_int(text)
+    """A number of a flag, as argparse takes it.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        return parse_int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, 0 or greater") from None
 
 
 def _looks_back(parser: argparse.ArgumentParser) -> None:
@@ -272,7 +279,7 @@ def command_parser() -> FlagParser:
         command.add_flags(own)
         _finish(own, command.gather)
     plan = found.add_parser("plan", help="what a service would do now", allow_abbrev=False)
-    plans = plan.add_subparsers(metavar="SERVICE", required=True, title="services")
+    plans = plan.add_subparsers(metavar="SERVICE TABLE", required=True, title="services")
     for name, (planned, line) in PLANS.items():
         own, (service, _) = _with_table(plans, name, line), SERVICES[planned]
         _conf(own)

@@ -73,8 +73,10 @@ def parse_words(parser: FlagParser, words: Sequence[str]) -> argparse.Namespace:
     own: argparse.ArgumentParser = parser
     for word in words:
         commands = _commands(own)
-        if not commands or word.startswith("-"):
+        if not commands or word in ("-h", "--help"):
             break
+        if word.startswith("-"):
+            raise OptionError(f"{word} has to come after the command, as do all flags")
         if word not in commands:
             near = get_close_matches(word, commands, n=1)
             advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(commands)}"
