@@ -19,6 +19,7 @@ from pyhudi.cli.commands import command_parser
 from pyhudi.cli.render import show, show_json
 from pyhudi.errors import EXIT_INTERNAL, EXIT_PLATFORM, EXIT_REQUEST, HudiError, OptionError
 from pyhudi.flags import FlagParser, refuse_unknown_flags
+from pyhudi.transaction import turn
 
 EXIT_FINDINGS = 1
 EXIT_INTERRUPTED = 130
@@ -111,3 +112,5 @@ def _fail(error: Exception) -> int:
 def _log_to_stderr(*, verbose: bool) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="pyhudi: %(message)s")
     logging.getLogger("pyhudi").setLevel(logging.INFO if verbose else logging.WARNING)
+    # A service may wait for a quarter of an hour, and says for whom.
+    logging.getLogger(turn.__name__).setLevel(logging.INFO)
