@@ -29,6 +29,7 @@ from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.storage.schemes import open_storage
+from pyhudi.table.table import open_table
 from tests.support.local_rows import LocalRows
 
 SHOWN_AT = "/data/flights"
@@ -83,21 +84,23 @@ CHAPTERS = {
     "timeline": (
         "",
         "What happened, oldest first. Of rows `+` counts inserted, `~` updated and `-` "
-        "deleted ones.",
+        "deleted ones. Instants that have left the timeline for the archive come with "
+        "`--archived`; no more of it is read than the limit needs.",
     ),
     "commits": (
         "",
-        "The completed writes, and how many files of each kind they wrote.",
+        "The completed writes, and how many files of each kind they wrote; with "
+        "`--archived` also those that have left the timeline.",
     ),
     "show": (
         "{upsert}",
         "One instant: a commit's files and extra metadata, a plan's slices, what a clean "
-        "or a rollback says.",
+        "or a rollback says. One that was archived is found in the archive.",
     ),
     "diff": (
         "{bulk_insert} {upsert}",
         "What was written after the first of two instants, up to and with the second; "
-        "times do too.",
+        "times do too. Archived instants between them are among it.",
     ),
     "files": (
         "",
@@ -106,7 +109,7 @@ CHAPTERS = {
     ),
     "stats": (
         "",
-        "Sizes, small files, what writes cost, what a compaction would do. The write "
+        "Sizes, small files, what writes cost, what services would do. The write "
         "amplification is the number of rows that writes and services wrote, for each row "
         "that was changed.",
     ),
@@ -130,13 +133,46 @@ CHAPTERS = {
         "with log files the keys are merged.",
     ),
     "plan compaction": (
-        "--hoodie-conf hoodie.compact.inline.max.delta.commits=2",
+        "--max-delta-commits 2",
         "The slices that a compaction would take, by Hudi's options.",
     ),
     "compact": (
         "--max-delta-commits 2",
         "Plans and runs a compaction in this process. It takes the flags of "
-        "`spark_jobs/compaction.py`; with `--dry-run` it is `plan compaction`.",
+        "`spark_jobs/compaction.py`, as every service those of its job; with `--dry-run` it is "
+        "`plan compaction`.",
+    ),
+    "plan clean": (
+        "--policy KEEP_LATEST_FILE_VERSIONS --hoodie-conf hoodie.clean.fileversions.retained=1",
+        "How many files and bytes of which partitions a clean would delete; the same as "
+        "`pyhudi clean --dry-run`.",
+    ),
+    "clean": (
+        "--policy KEEP_LATEST_FILE_VERSIONS --hoodie-conf hoodie.clean.fileversions.retained=1",
+        "Deletes the files that no retained instant needs, and finishes a clean that died.",
+    ),
+    "plan archive": (
+        "--keep-min-commits 2 --keep-max-commits 3",
+        "The instants that would leave the timeline; the same as `pyhudi archive --dry-run`.",
+    ),
+    "archive": (
+        "--keep-min-commits 2 --keep-max-commits 3",
+        "Moves old instants to the archive, where Hudi looks for them too.",
+    ),
+    "savepoint": (
+        "--user ops --comment nightly",
+        "Keeps the files of the latest write, or of the one that `--instant` names, from "
+        "every service. `--mode list` lists savepoints, `--mode delete` deletes one.",
+    ),
+    "rollback": (
+        "--instant {later} --dry-run",
+        "Takes the latest write back, or one that did not complete. With `--dry-run` it "
+        "says what would be deleted, and refuses what it would refuse.",
+    ),
+    "restore": (
+        "--instant {saved} --dry-run",
+        "Takes the table back to a savepoint: everything after it is undone, the newest "
+        "first. Let it say what that is before it does it.",
     ),
     "validate": (
         "",
@@ -147,7 +183,9 @@ CHAPTERS = {
         "sense, or a key comes twice in a partition although no write may have kept "
         "duplicates (inserts may: then it is a *note*, unless `--unique-keys` is given). "
         "An *orphan* is a file that no instant names. Both end with 1. Record keys are "
-        "read, eight bytes of memory each, unless `--no-keys` says otherwise.",
+        "read, eight bytes of memory each, and so are the rows of log files, unless "
+        "`--no-keys` says otherwise. Files of archived commits are held against these "
+        "with `--archived`.",
     ),
 }
 
@@ -165,36 +203,41 @@ class Hours:
         return self.now
 
 
-def make_table(path: Path) -> dict[str, str]:
+def make_table(path: Path, clock: Hours) -> dict[str, str]:
     """Write the table; the instant of each operation."""
     everything = read_flights()
     january = everything.filter(pc.equal(everything["month"], 1))
     february = everything.filter(pc.equal(everything["month"], 2))
     late = february.filter(pc.greater(february["arr_delay"], 120))
-    clock, instants = Hours(), {}
     steps = (
         ("bulk_insert", january),
         ("insert", february),
         ("upsert", late),
         ("delete", late.slice(0, 99)),
     )
-    for number, (operation, rows) in enumerate(steps, start=1):
-        stamped = rows.append_column(
-            "updated_at",
-            pa.repeat(pa.scalar(clock.now * 1000, pa.timestamp("us", "UTC")), rows.num_rows),
-        )
-        runner = InProcessRunner()
-        environment = Environment(runner=runner, clock=clock, open_storage=open_storage)
-        run = {"airflow.dag_id": "flights", "airflow.run_id": f"scheduled__2013-{number:02}-01"}
-        source = LocalRows.of(runner, stamped)
-        result = write_rows(
-            environment, source, str(path), {**OPTIONS, OPERATION: operation}, commit_metadata=run
-        )
-        instants[operation] = str(result.instant)
-        done = path / ".hoodie" / f"{result.instant}.deltacommit"
-        os.utime(done, ns=(0, (clock.now + 700 * number) * 1_000_000))
-        clock.now += 3_600_000
-    return instants
+    return {
+        operation: write(path, operation, rows, clock, number)
+        for number, (operation, rows) in enumerate(steps, start=1)
+    }
+
+
+def write(path: Path, operation: str, rows: pa.Table, clock: Hours, number: int) -> str:
+    """Write rows as the run of a DAG would, and let an hour go by; the instant."""
+    stamped = rows.append_column(
+        "updated_at",
+        pa.repeat(pa.scalar(clock.now * 1000, pa.timestamp("us", "UTC")), rows.num_rows),
+    )
+    runner = InProcessRunner()
+    environment = Environment(runner=runner, clock=clock, open_storage=open_storage)
+    run = {"airflow.dag_id": "flights", "airflow.run_id": f"scheduled__2013-{number:02}-01"}
+    source = LocalRows.of(runner, stamped)
+    result = write_rows(
+        environment, source, str(path), {**OPTIONS, OPERATION: operation}, commit_metadata=run
+    )
+    done = path / ".hoodie" / f"{result.instant}.deltacommit"
+    os.utime(done, ns=(0, (clock.now + 700 * number) * 1_000_000))
+    clock.now += 3_600_000
+    return str(result.instant)
 
 
 def answered(words: list[str], table: Path) -> str:
@@ -224,8 +267,9 @@ def damaged(table: Path) -> str:
     files = sorted(table.glob("*/*.parquet"))
     shutil.copy(files[0], files[0].with_name(files[0].name.replace("_0-", "_7-", 1)))
     files[-1].unlink()
-    answer = answered(["validate", str(table)], table)
-    return f"And where a file was deleted, and another copied:\n\n```text\n{answer}\n```\n"
+    answer = answered(["validate", str(table), "--archived"], table)
+    text = "And with `--archived`, where a file was deleted, and another copied:"
+    return f"{text}\n\n```text\n{answer}\n```\n"
 
 
 def flags() -> str:
@@ -243,8 +287,15 @@ def main() -> None:
     logging.getLogger("pyhudi").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "flights"
-        instants = make_table(table)
-        chapters = [chapter(name, table, instants) for name in CHAPTERS]
+        clock = Hours()
+        instants = make_table(table, clock)
+        chapters = []
+        for name in CHAPTERS:
+            if name == "rollback":
+                instants["saved"] = str(open_table(table).timeline.last_completed.time)
+                late = read_flights().slice(0, 99)
+                instants["later"] = write(table, "upsert", late, clock, 5)
+            chapters.append(chapter(name, table, instants))
         parts = (HEAD, flags(), *chapters, damaged(table))
     sys.stdout.write("\n".join(parts))
 

@@ -28,10 +28,11 @@ class Shell:
 
     def outcome(self, *words: object) -> tuple[int, str, str]:
         """The code that a command ends with, and what it prints to both outputs."""
-        ours = logging.getLogger("pyhudi")
-        before = ours.level
+        ours = [logging.getLogger(name) for name in ("pyhudi", "pyhudi.transaction.turn")]
+        before = [each.level for each in ours]
         try:
             code = main([str(word) for word in words])
         finally:
-            ours.setLevel(before)
+            for logger, level in zip(ours, before, strict=True):
+                logger.setLevel(level)
         return code, *self._capture.readouterr()

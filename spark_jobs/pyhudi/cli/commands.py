@@ -22,7 +22,7 @@ from pyhudi.cli.reports.timeline import commits, timeline
 from pyhudi.cli.reports.validation import validate
 from pyhudi.config.option import parse_int
 from pyhudi.config.read import QueryType
-from pyhudi.flags import SECRETS_VARIABLE, FlagParser
+from pyhudi.flags import SECRETS_VARIABLE, Flag, FlagParser
 from pyhudi.jobs.archive import ArchiveRequest
 from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.compaction import CompactionRequest
@@ -112,8 +112,15 @@ class Command:
 
 
 def whole_number(text: str) -> int:
-    """A number of a flag; argparse shows this name where it is refused."""
-    return parse_int(text)
+    """A number of a flag, as argparse takes it.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        return parse_int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, 0 or greater") from None
 
 
 def _looks_back(parser: argparse.ArgumentParser) -> None:
@@ -272,16 +279,21 @@ def command_parser() -> FlagParser:
         command.add_flags(own)
         _finish(own, command.gather)
     plan = found.add_parser("plan", help="what a service would do now", allow_abbrev=False)
-    plans = plan.add_subparsers(metavar="SERVICE", required=True, title="services")
+    plans = plan.add_subparsers(metavar="SERVICE TABLE", required=True, title="services")
     for name, (planned, line) in PLANS.items():
-        own = _with_table(plans, name, line)
+        own, (service, _) = _with_table(plans, name, line), SERVICES[planned]
         _conf(own)
         own.set_defaults(dry_run=True)
-        _finish(own, SERVICES[planned][0].report)
+        _add_flags(own, service, service.plan_flags)
+        _finish(own, service.report)
     for name, (service, line) in SERVICES.items():
         own = _with_table(found, name, line)
         _conf(own)
-        _add_service(own, service)
+        if service.plan is not None:
+            own.add_argument(
+                "--dry-run", action="store_true", help="only say what would be done now"
+            )
+        _add_flags(own, service, service.flags)
         _finish(own, service.report)
     return parser
 
@@ -307,14 +319,12 @@ def _finish(parser: argparse.ArgumentParser, gather: Gather) -> None:
     parser.set_defaults(gather=gather)
 
 
-def _add_service(parser: argparse.ArgumentParser, service: Service) -> None:
-    """The flags that the service's job has, but for those that every command has."""
-    if service.plan is not None:
-        parser.add_argument(
-            "--dry-run", action="store_true", help="only say what would be done now"
-        )
+def _add_flags(
+    parser: argparse.ArgumentParser, service: Service, flags: Mapping[str, Flag]
+) -> None:
+    """Flags that the service's job has too."""
     pairs, switches = pairs_of(service.request), switches_of(service.request)
-    for name, flag in service.flags.items():
+    for name, flag in flags.items():
         settings: dict[str, Any] = {"dest": name, "help": flag.help}
         if name in pairs:
             settings |= {"action": "append", "default": [], "metavar": "KEY=VALUE"}

@@ -13,6 +13,8 @@ from pyhudi.timeline.instant import Instant
 
 IsAsked = Callable[[Instant], bool]
 _HOUR_MS = 3_600_000
+_NEVER = "9"
+"""After all instants."""
 
 
 def has_archive(table: Table) -> bool:
@@ -23,21 +25,19 @@ def has_archive(table: Table) -> bool:
 def newest_archived(table: Table, count: int | None, is_asked: IsAsked) -> list[Told]:
     """The newest so many archived instants that are asked for, or all, the oldest first.
 
-    Guarantees: reads no more archive files than these lie in, and those that may hold later ones.
+    Guarantees: reads no more archive files than these lie in, and those that may hold later writes.
 
     Raises:
         CorruptTableError: a file of the archive cannot be read.
     """
     found: list[Told] = []
-    if count == 0:
-        return found
-    for own in _by_file(table, is_asked):
-        known = _ordered(found)[-count:] if count else []
-        # Cleans and commits leave at their own pace: the next file may have later ones.
-        if count and len(known) == count and own[-1].instant.time < known[0].instant.time:
-            break
+    for own, newest in _by_file(table, is_asked) if count != 0 else ():
         found += own
-    return _ordered(found)[-(count or len(found)) :]
+        if count is not None:
+            found = _ordered(found)[-count:]
+        if len(found) == count and newest < found[0].instant.time:
+            break
+    return _ordered(found)
 
 
 def archived_between(table: Table, first: str, last: str) -> list[Told]:
@@ -47,10 +47,10 @@ def archived_between(table: Table, first: str, last: str) -> list[Told]:
         CorruptTableError: a file of the archive cannot be read.
     """
     found: list[Told] = []
-    for own in _by_file(table, lambda _: True):
-        if own[-1].instant.time <= first:
-            break
+    for own, newest in _by_file(table, lambda _: True):
         found += [each for each in own if first < each.instant.time <= last]
+        if newest <= first:
+            break
     return _ordered(found)
 
 
@@ -80,19 +80,24 @@ def archived_at(table: Table, time: str) -> list[Told]:
     return []
 
 
-def _by_file(table: Table, is_asked: IsAsked) -> Iterator[list[Told]]:
-    """What each archive file tells of instants that the timeline has no more, the newest first."""
+def _by_file(table: Table, is_asked: IsAsked) -> Iterator[tuple[list[Told], str]]:
+    """What each archive file tells of instants that the timeline has no more, the newest first.
+
+    With it comes a time after which no earlier file has a write. Others leave the timeline at their
+    own pace, so that a file of cleans alone says nothing of writes.
+    """
     archive = ArchivedTimeline.of(table.storage, table.config)
     seen = {instant.identity for instant in table.timeline}
     for file in archive.files():
+        told = list(_told(archive, file))
         own = {
-            told.instant.identity: told
-            for told in _told(archive, file)
-            if told.instant.identity not in seen and is_asked(told.instant)
+            each.instant.identity: each
+            for each in told
+            if each.instant.identity not in seen and is_asked(each.instant)
         }
         seen |= own.keys()
-        if own:
-            yield _ordered(own.values())
+        writes = (each.instant.time for each in told if each.instant.action.writes_rows)
+        yield list(own.values()), max(writes, default=_NEVER)
 
 
 def _told(archive: ArchivedTimeline, file: ArchiveFile) -> Iterator[Told]:

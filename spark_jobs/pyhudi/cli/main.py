@@ -19,6 +19,7 @@ from pyhudi.cli.commands import command_parser
 from pyhudi.cli.render import show, show_json
 from pyhudi.errors import EXIT_INTERNAL, EXIT_PLATFORM, EXIT_REQUEST, HudiError, OptionError
 from pyhudi.flags import FlagParser, refuse_unknown_flags
+from pyhudi.transaction import turn
 
 EXIT_FINDINGS = 1
 EXIT_INTERRUPTED = 130
@@ -73,8 +74,10 @@ def parse_words(parser: FlagParser, words: Sequence[str]) -> argparse.Namespace:
     own: argparse.ArgumentParser = parser
     for word in words:
         commands = _commands(own)
-        if not commands or word.startswith("-"):
+        if not commands or word in ("-h", "--help"):
             break
+        if word.startswith("-"):
+            raise OptionError(f"{word} has to come after the command, as do all flags")
         if word not in commands:
             near = get_close_matches(word, commands, n=1)
             advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(commands)}"
@@ -109,3 +112,5 @@ def _fail(error: Exception) -> int:
 def _log_to_stderr(*, verbose: bool) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="pyhudi: %(message)s")
     logging.getLogger("pyhudi").setLevel(logging.INFO if verbose else logging.WARNING)
+    # A service may wait for a quarter of an hour, and says for whom.
+    logging.getLogger(turn.__name__).setLevel(logging.INFO)

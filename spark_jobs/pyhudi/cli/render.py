@@ -18,6 +18,7 @@ from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 _NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.SIZE, Kind.SECONDS, Kind.RATIO, Kind.SHARE)
 _STYLES = {
     "completed": "green",
+    "archived": "dim",
     "requested": "yellow",
     "inflight": "yellow",
     "error": "bold red",

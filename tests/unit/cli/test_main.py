@@ -11,6 +11,7 @@ from pyhudi.cli import main as module
 from pyhudi.cli.commands import COMMANDS, PLANS, SERVICES
 from pyhudi.errors import ConflictError, InvariantError, StorageError
 from tests.support.console import Shell
+from tests.support.golden import golden_copy
 from tests.support.mor_table import MorTable
 from tests.support.source_tree import ENGINE, run_python
 
@@ -84,6 +85,46 @@ def test_a_misspelt_command_is_refused_with_the_one_that_was_meant(
     words: list[str], meant: str, pyhudi: Shell
 ) -> None:
     refused(pyhudi, [*words, "/data"], f"did you mean {meant}?")
+
+
+@pytest.mark.parametrize("words", [["--json", "timeline"], ["plan", "--json", "clean"]])
+def test_a_flag_before_the_command_is_refused_with_where_it_belongs(
+    words: list[str], pyhudi: Shell
+) -> None:
+    refused(pyhudi, [*words, "/data"], "--json has to come after the command")
+
+
+@pytest.mark.parametrize("number", ["-1", "x", "1.5", ""])
+def test_what_is_no_number_is_refused(number: str, pyhudi: Shell) -> None:
+    words = ["timeline", "/data", f"--limit={number}"]
+    refused(pyhudi, words, f"argument --limit: {number!r} is no whole number")
+
+
+BROKEN = {
+    "avro cut short": ("*.clean", lambda data: data[:300]),
+    "a plan that is empty": ("*.clean.requested", lambda data: b""),
+    "JSON of another kind": ("*.commit", lambda data: b'{"partitionToWriteStats": [1]}'),
+    "JSON cut short": ("*.commit", lambda data: data[: len(data) // 2]),
+    "binary properties": ("hoodie.properties", lambda data: bytes(range(256))),
+    "a binary commit": ("*.commit", lambda data: bytes(range(255, -1, -1))),
+}
+"""The files of a timeline that are broken, and what becomes of their bytes."""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_timeline_is_told_of_or_refused_in_one_line(
+    name: str, pyhudi: Shell, tmp_path: Path
+) -> None:
+    table, (pattern, damage) = golden_copy("v6_cow_clean", tmp_path), BROKEN[name]
+    *_, file = sorted((table / ".hoodie").glob(pattern))
+    file.write_bytes(damage(file.read_bytes()))
+    for words in OF_A_TABLE:
+        is_planned = words[0] in SERVICES and SERVICES[words[0]][0].plan is not None
+        code, out, err = pyhudi.outcome(*on(table, words), *["--dry-run"] * is_planned)
+        assert code in (0, 1, 2), (words, err)
+        assert "Traceback" not in err
+        if code == 2:
+            assert (out, err.startswith("pyhudi: "), err.count("\n")) == ("", True, 1), words
 
 
 def test_no_words_at_all_give_the_help(pyhudi: Shell) -> None:

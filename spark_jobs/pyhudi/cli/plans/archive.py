@@ -47,7 +47,7 @@ def archive_plan(table: Table, request: ArchiveRequest) -> Report:
         ),
         grids=(
             Grid(
-                name="archived_instants",
+                name="instants_to_archive",
                 columns=_ARCHIVED,
                 rows=tuple(
                     (each.instant.time, each.instant.action.value, each.files, each.size_bytes)

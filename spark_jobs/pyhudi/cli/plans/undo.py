@@ -103,7 +103,7 @@ def _report(table: Table, gone: Mapping[str, Gone], facts: tuple[Fact, ...]) -> 
         ),
         grids=(
             Grid(
-                name="undone_instants",
+                name="instants_to_undo",
                 columns=_UNDONE,
                 rows=tuple(_instant_row(each, gone[each.instant.time], sizes) for each in told),
                 empty="none; the table would stay as it is",

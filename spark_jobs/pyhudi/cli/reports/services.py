@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from pyhudi.cli.opening import open_given, place_of, zone_of
@@ -37,6 +37,7 @@ _KINDS = {
     "files": Kind.COUNTS,
     "seconds": Kind.SECONDS,
 }
+_NOT_DONE = "This is what would be done now; nothing was changed."
 _STAGES = (
     Column(name="stage"),
     Column(name="seconds", kind=Kind.SECONDS),
@@ -72,6 +73,15 @@ class Service:
         found = flags_of(self.request)
         return {name: flag for name, flag in found.items() if name not in left_out}
 
+    @property
+    def plan_flags(self) -> dict[str, Flag]:
+        """Those of its flags that stand for options, by which a plan is made."""
+        return {
+            name: flag
+            for name, flag in self.flags.items()
+            if flag.option is not None and name not in _OF_COMMITS
+        }
+
     def report(self, given: argparse.Namespace) -> Report:
         """Carry out what a command line asks for, or say what would be done.
 
@@ -88,7 +98,8 @@ class Service:
         request.check()
         if self.plan is not None and given.dry_run:
             check_known(request.options())
-            return self.plan(open_given(given), request)
+            report = self.plan(open_given(given), request)
+            return replace(report, notes=(*report.notes, _NOT_DONE))
         environment = environment_on(InProcessRunner(), place.storage_options)
         return _answer(self.run(environment, request), open_given(given))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 
+from pyhudi.cli.history import has_archive
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.progress import progress_bar
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 from pyhudi.cli.validation.findings import Grade
 from pyhudi.cli.validation.validate import Scope, Validation, validate_table
 
+_NOT_ARCHIVED = "Files were not held against archived commits; --archived does that too."
 _FINDINGS = (
     Column(name="grade"),
     Column(name="what", least=10),
@@ -46,6 +48,7 @@ def validate(given: argparse.Namespace) -> Report:
                 empty="none; the table holds together",
             ),
         ),
+        notes=(_NOT_ARCHIVED,) if has_archive(table) and not given.archived else (),
         has_findings=bool(found.count(Grade.ERROR) or found.count(Grade.ORPHAN)),
     )
 

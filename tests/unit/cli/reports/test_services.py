@@ -1,8 +1,12 @@
 """Services run by the command, and what they would do."""
 
+import os
 from pathlib import Path
 
+import pytest
+
 from tests.support.console import Shell
+from tests.support.faulty import heartbeat_of
 
 DUE = ("--max-delta-commits", "1")
 
@@ -45,3 +49,43 @@ def test_flags_of_the_job_are_those_of_the_command(pyhudi: Shell, logged: Path) 
 def test_a_wrong_flag_of_the_job_is_refused_as_the_job_does(pyhudi: Shell, logged: Path) -> None:
     code, _, err = pyhudi.outcome("compact", logged, "--mode", "never")
     assert (code, "mode is 'never'" in err) == (2, True)
+
+
+def test_savepoints_are_made_listed_and_deleted(pyhudi: Shell, table: Path) -> None:
+    last = pyhudi.json("commits", table)["commits"][-1]["instant"]
+    assert "savepoints: none" in pyhudi("savepoint", table, "--mode", "list")
+    pyhudi("savepoint", table, "--user", "ops", "--comment", "before the move")
+    (found,) = pyhudi.json("savepoint", table, "--mode", "list")["savepoints"]
+    assert (found["instant"], found["user"], found["comment"], found["files"]) == (
+        *(last, "ops", "before the move"),
+        2,
+    )
+    pyhudi("savepoint", table, "--mode", "delete", "--instant", last)
+    assert pyhudi.json("savepoint", table, "--mode", "list")["savepoints"] == []
+
+
+def test_a_service_that_leaves_no_commit_takes_no_metadata_for_one(
+    pyhudi: Shell, table: Path
+) -> None:
+    code, _, err = pyhudi.outcome("clean", table, "--commit-metadata", "ticket=42")
+    assert (code, "there is no flag --commit-metadata" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["rollback", "restore"])
+def test_what_to_undo_has_to_be_said(name: str, pyhudi: Shell, table: Path) -> None:
+    code, _, err = pyhudi.outcome(name, table)
+    assert (code, "required: --instant" in err) == (2, True)
+
+
+def test_who_waits_for_another_writer_is_told_so(
+    pyhudi: Shell, table: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    last = pyhudi.json("commits", table)["commits"][-1]["instant"]
+    meta, other = table / ".hoodie", "29990101000000000"
+    (meta / f"{other}.commit.requested").write_text("")
+    (meta / ".heartbeat").mkdir(exist_ok=True)
+    (meta / ".heartbeat" / other).write_bytes(heartbeat_of(os.getpid()))
+    wait = ("--hoodie-conf", "pyhudi.write.wait.seconds=1")
+    code, _, err = pyhudi.outcome("rollback", table, "--instant", last, *wait)
+    assert (code, "retry when other writers have ended" in err) == (3, True)
+    assert any("waiting for" in each.getMessage() for each in caplog.records)

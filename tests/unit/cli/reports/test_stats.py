@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from pyhudi.cli.reports.stats import histogram
 from tests.support.console import Shell
 
@@ -44,3 +46,32 @@ def test_older_slices_are_what_the_latest_do_not_have(pyhudi: Shell, table: Path
     assert found["small_files"] == 2
     limited = pyhudi.json("stats", table, "--hoodie-conf", "hoodie.parquet.small.file.limit=1")
     assert limited["small_files"] == 0
+
+
+FEW = {
+    "clean": ("--hoodie-conf", "hoodie.clean.commits.retained=1"),
+    "archive": (
+        *("--hoodie-conf", "hoodie.keep.min.commits=1"),
+        *("--hoodie-conf", "hoodie.keep.max.commits=2"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "count"), [("clean", "files"), ("archive", "instants")])
+def test_it_says_what_a_clean_and_an_archive_would_do(
+    name: str, count: str, pyhudi: Shell, table: Path
+) -> None:
+    found, plan = (
+        pyhudi.json("stats", table, *FEW[name]),
+        pyhudi.json("plan", name, table, *FEW[name]),
+    )
+    assert found[f"{name}_{count}"] == plan[count] > 0
+    assert found[f"{name}_bytes"] == plan["bytes"] > 0
+
+
+def test_a_service_that_cannot_plan_leaves_the_rest_to_be_told(pyhudi: Shell, table: Path) -> None:
+    commits = sorted((table / ".hoodie").glob("*.commit"))
+    commits[0].write_text("{")
+    found = pyhudi.json("stats", table, *FEW["clean"])
+    assert found["small_files"] == 2
+    assert commits[0].name in found["clean"]

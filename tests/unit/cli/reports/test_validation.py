@@ -33,3 +33,27 @@ def test_keys_are_left_unread_when_asked(pyhudi: Shell, table: Path) -> None:
 def test_unique_keys_are_an_error_to_break_when_asked(pyhudi: Shell) -> None:
     code, _, _ = pyhudi.outcome("validate", golden_table("v6_cow_duplicates"), "--unique-keys")
     assert code == 1
+
+
+def test_a_file_of_an_archived_commit_is_missed_where_the_archive_is_read(
+    pyhudi: Shell, archived: tuple[Path, list[str]]
+) -> None:
+    table, _ = archived
+    assert pyhudi.json("validate", table, "--archived")["findings"] == []
+    (lost,) = table.glob("p9/*.parquet")
+    lost.unlink()
+    assert "--archived" in pyhudi("validate", table)
+    code, out, _ = pyhudi.outcome("validate", table, "--archived")
+    assert (code, f"missing file  p9/{lost.name}" in out) == (1, True)
+
+
+def test_a_file_that_the_archive_does_not_name_is_an_orphan_where_it_is_read(
+    pyhudi: Shell, archived: tuple[Path, list[str]]
+) -> None:
+    table, _ = archived
+    (named,) = table.glob("p9/*.parquet")
+    stray = named.with_name(named.name.replace("_", "_9", 1))
+    stray.write_bytes(named.read_bytes())
+    assert pyhudi.json("validate", table, "--no-keys")["orphans"] == 0
+    code, out, _ = pyhudi.outcome("validate", table, "--no-keys", "--archived")
+    assert (code, f"p9/{stray.name}" in out) == (1, True)
