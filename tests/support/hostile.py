@@ -23,6 +23,7 @@ from pyhudi.filegroup.promised import promises_of
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import open_base
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.properties_file import PROPERTIES_FILE, load_config
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action, Instant, State
@@ -141,7 +142,37 @@ def _timeline() -> dict[str, Decoder]:
             "rollback.requested",
             "rollback.requested",
         ),
+        "rollback metadata": of(
+            Action.ROLLBACK, done, "read_rollback", "v6_cow_rollback", "rollback", "rollback"
+        ),
         "clean metadata": of(Action.CLEAN, done, "read_clean", "v6_cow_clean", "clean", "clean"),
+        "clean plan": of(
+            Action.CLEAN,
+            asked,
+            "read_clean_plan",
+            "v6_cow_clean",
+            "clean.requested",
+            "clean.requested",
+        ),
+        "savepoint": of(
+            Action.SAVEPOINT, done, "read_savepoint", "v6_cow_restore", "savepoint", "savepoint"
+        ),
+        "restore plan": of(
+            Action.RESTORE,
+            asked,
+            "read_restore_plan",
+            "v6_cow_restore",
+            "restore.requested",
+            "restore.requested",
+        ),
+        "restore metadata": of(
+            Action.RESTORE, done, "read_restore", "v6_cow_restore", "restore", "restore"
+        ),
+        "archive file": Decoder(
+            ".hoodie/archived/.commits_.archive.1_1-0-1",
+            _seeds("v6_cow_archived", ".hoodie/archived/.commits_.archive.*_1-0-1"),
+            _read_archive,
+        ),
         "clustering plan": of(
             Action.REPLACE_COMMIT,
             asked,
@@ -151,6 +182,10 @@ def _timeline() -> dict[str, Decoder]:
             "replacecommit.requested",
         ),
     }
+
+
+def _read_archive(storage: MemoryStorage) -> None:
+    ArchivedTimeline(storage=storage, folder=".hoodie/archived").load()
 
 
 def _read_commit(storage: MemoryStorage) -> None:

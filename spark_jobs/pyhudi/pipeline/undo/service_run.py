@@ -76,7 +76,8 @@ class ServiceRun:
     @property
     def delete(self) -> Delete:
         """Deletes the files of a rollback, many of them over tasks."""
-        return partial(_delete_over_tasks, self.environment.runner)
+        most = self.config.services.rollback_parallelism
+        return partial(_delete_over_tasks, self.environment.runner, most)
 
     def digits(self, instant: str) -> str:
         """The instant that a request names, as the table's timeline has it."""
@@ -117,8 +118,10 @@ class ServiceRun:
             return None  # it is done, whatever can be seen of it
 
 
-def _delete_over_tasks(runner: Runner, table: Table, rollback: Instant, plan: RollbackPlan) -> None:
-    count = min(-(-len(plan.requests) // _FILES_A_TASK), runner.parallelism * 4)
+def _delete_over_tasks(
+    runner: Runner, most_tasks: int, table: Table, rollback: Instant, plan: RollbackPlan
+) -> None:
+    count = min(-(-len(plan.requests) // _FILES_A_TASK), most_tasks)
     if count <= 1:
         delete_here(table, rollback, plan)
         return

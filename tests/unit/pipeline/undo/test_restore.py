@@ -12,6 +12,9 @@ from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.undo import service_run
 from pyhudi.pipeline.undo.restore import restore_table
 from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
+from pyhudi.runner.runner import TaskFunction
+from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.savepoints import saved_files
 from pyhudi.table.table import load_table, open_table
@@ -23,6 +26,7 @@ from tests.support.in_process import (
     MERGE_ON_READ,
     NOW_MS,
     Rows,
+    Surroundings,
     archive,
     archived_in,
     clock_at,
@@ -68,10 +72,23 @@ def test_writes_are_rolled_back_one_after_another_to_an_empty_table(config) -> N
     assert read_rows(storage) == NEW
 
 
-def test_many_files_are_deleted_over_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("most", "tasks"), [("100", 2), ("1", 0)])
+def test_many_files_are_deleted_over_as_many_tasks_as_options_allow(
+    most: str, tasks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(service_run, "_FILES_A_TASK", 1)
     storage, (first, second) = written()
-    assert roll_back(storage, later(), second).files["deleted"] == 2
+    run = list[TaskIdentity]()
+
+    def counting(function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
+        run.append(task)
+        return run_once(function, task, batches)
+
+    around = Surroundings(later(), InProcessRunner(run_task=counting))
+    conf = {"hoodie.rollback.parallelism": most}
+    request = RollbackRequest(base_path=storage.uri, instant=second, hoodie_conf=conf)
+    done = rollback_table(around.environment(storage), request)
+    assert (done.files["deleted"], len(run)) == (2, tasks)
     assert [path for path in data_files(storage) if first not in path] == []
 
 
