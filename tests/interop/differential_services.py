@@ -159,9 +159,10 @@ class Past:
         self.live = [step for step in self.live if step <= until]
         self._is_fresh = self._can_return = False
 
-    def changes(self, rng: Random) -> Changes | None:
-        """A query for the changes between two writes, or since one."""
+    def changes(self, rng: Random, *, can_end: bool) -> Changes | None:
+        """A query for the changes since a write, or between two."""
         if len(self.live) < 2:
             return None
         begin, end = sorted(rng.sample(self.live, 2))
-        return Changes(begin, rng.choice((None, end)))
+        until = rng.choice((None, end))
+        return Changes(begin, until if can_end else None)
