@@ -72,7 +72,7 @@ class _Player:
         self.rng, self.shape, self.schema = rng, shape, shape.schema
         self.used: dict[Identity, int] = {}
         self.clock = 100
-        self.past = Past(shape.retention, shape.instants)
+        self.past = Past(shape.bounds)
         self.names: dict[int, str] = {}
         self.changes: list[Changes | None] = []
 
@@ -81,7 +81,7 @@ class _Player:
         for number in range(count):
             self.clock += 10
             writes = WEIGHTS if number else dict.fromkeys(FIRST, 1)
-            services = self.past.weights(keeps_logs=self.shape.keeps_logs)
+            services = self.past.weights()
             weights = {**writes, **services}
             (name,) = self.rng.choices(tuple(weights), tuple(weights.values()))
             if name in services:
