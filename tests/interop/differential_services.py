@@ -10,11 +10,11 @@ from tests.interop.differential_steps import ENGINES, Changes, Service, Step
 WEIGHTS = {
     "clean": 1.0,
     "archive": 1.0,
-    "savepoint": 1.8,
-    "delete_savepoint": 1.4,
-    "restore": 2.0,
-    "rollback": 1.4,
-    "rollback_pending": 0.8,
+    "savepoint": 2.2,
+    "delete_savepoint": 1.5,
+    "restore": 3.0,
+    "rollback": 2.0,
+    "rollback_pending": 1.2,
     "log_compact": 3.0,
 }
 POLICIES = {
