@@ -33,8 +33,6 @@ ALONE = {
     "hoodie.log.compaction.inline": "false",
 }
 """The same of writes that no compaction comes after either."""
-
-
 UNDOING = ("restore", "rollback", "rollback_pending")
 
 

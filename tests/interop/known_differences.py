@@ -71,8 +71,8 @@ NOT_DRAWN: dict[str, str] = {
         "and later ones of the same value lose, in its own tables too"
     ),
     "log compactions after rollbacks and restores in 1.1": (
-        "1.1 fails with a NullPointerException in FileGroupReaderBasedAppendHandle.close where all "
-        "blocks of a slice were taken back, in its own tables too"
+        "1.1 fails with a NullPointerException in FileGroupReaderBasedAppendHandle.close where the "
+        "log files of a slice have no record left, in its own tables too"
     ),
     "upserts without ordering column in 0.15": (
         "0.15 takes the column ts when none is named, and fails when there is no such column"
