@@ -72,7 +72,7 @@ class _Player:
         self.rng, self.shape, self.schema = rng, shape, shape.schema
         self.used: dict[Identity, int] = {}
         self.clock = 100
-        self.past = Past(shape.retention, shape.instants)
+        self.past = Past(shape.bounds)
         self.names: dict[int, str] = {}
         self.changes: list[Changes | None] = []
 
@@ -81,14 +81,15 @@ class _Player:
         for number in range(count):
             self.clock += 10
             writes = WEIGHTS if number else dict.fromkeys(FIRST, 1)
-            services = self.past.weights(keeps_logs=self.shape.keeps_logs)
+            services = self.past.weights()
             weights = {**writes, **services}
             (name,) = self.rng.choices(tuple(weights), tuple(weights.values()))
             if name in services:
                 yield self.past.serve(self.rng, name, self.upsert)
             else:
                 yield self._write(name, number)
-            self.changes.append(self.past.changes(self.rng))
+            # What changed is read with the columns of now, and compared with the rows of then.
+            self.changes.append(self.past.changes(self.rng, can_end=not EVERY_KIND))
 
     def _write(self, name: str, number: int) -> Step:
         fails_after_bulk = self.shape.keeps_logs and self.shape.version != "0.15.0"

@@ -10,12 +10,12 @@ from tests.interop.differential_steps import ENGINES, Changes, Service, Step
 WEIGHTS = {
     "clean": 1.0,
     "archive": 1.0,
-    "savepoint": 1.8,
-    "delete_savepoint": 1.0,
-    "restore": 2.0,
-    "rollback": 1.4,
-    "rollback_pending": 0.8,
-    "log_compact": 2.0,
+    "savepoint": 2.2,
+    "delete_savepoint": 1.5,
+    "restore": 3.0,
+    "rollback": 2.0,
+    "rollback_pending": 1.2,
+    "log_compact": 3.0,
 }
 POLICIES = {
     "commits": "KEEP_LATEST_COMMITS",
@@ -33,6 +33,7 @@ ALONE = {
     "hoodie.log.compaction.inline": "false",
 }
 """The same of writes that no compaction comes after either."""
+UNDOING = ("restore", "rollback", "rollback_pending")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,21 @@ def draw_retention(rng: Random) -> Retention:
     return Retention(by, rng.choice((1, 1, 2, 3)), least, least + rng.choice((1, 1, 2)))
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What of a table says which services it may have.
+
+    ``instants`` is how many a write may leave, with what runs after it. See
+    known_differences.NOT_DRAWN for ``log_compacts_undone`` and ``may_undo``.
+    """
+
+    automatic: Retention | None
+    instants: int
+    keeps_logs: bool
+    log_compacts_undone: bool
+    may_undo: bool
+
+
 class Past:
     """What a history has done so far, as far as services go by it.
 
@@ -75,24 +91,23 @@ class Past:
     are the steps whose writes are not undone, ``saved`` those with a savepoint.
     """
 
-    def __init__(self, automatic: Retention | None, instants: int) -> None:
-        """``instants`` is how many a write may leave, with what runs after it."""
-        self.automatic, self.instants = automatic, instants
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
         self.leaves: list[int] = []
         self.live: list[int] = []
         self.saved: list[int] = []
         self._latest = 0
-        self._is_whole = automatic is None
-        self._is_fresh = self._can_return = False
+        self._is_whole = bounds.automatic is None
+        self._is_fresh = self._can_return = self._has_undone = False
 
     def wrote(self) -> None:
         """Note that the next step is a write."""
         self.live.append(len(self.leaves))
         self.leaves.append(len(self.leaves))
-        self._latest = self.instants
+        self._latest = self.bounds.instants
         self._is_fresh, self._can_return = True, len(self.live) > 1
-        if self.automatic is not None:
-            self._lose(self.automatic, is_cleaned=True, is_archived=True)
+        if self.bounds.automatic is not None:
+            self._lose(self.bounds.automatic, is_cleaned=True, is_archived=True)
 
     def _lose(self, kept: Retention, *, is_cleaned: bool, is_archived: bool) -> None:
         """What a clean and an archive leave of the way back."""
@@ -102,11 +117,12 @@ class Past:
             self._can_return &= kept.least > self._latest
         self._is_whole = False
 
-    def weights(self, *, keeps_logs: bool) -> Mapping[str, float]:
+    def weights(self) -> Mapping[str, float]:
         """The services that can be asked for now."""
         if not self.live:
             return {}
-        latest, saved = self.live[-1], self.saved[-1:]
+        latest, saved, bounds = self.live[-1], self.saved[-1:], self.bounds
+        may_log_compact = bounds.log_compacts_undone or not self._has_undone
         is_possible = {
             "clean": True,
             "archive": True,
@@ -116,13 +132,16 @@ class Past:
             "restore": bool(saved) and saved[0] < latest,
             "rollback": self._can_return and latest not in saved,
             "rollback_pending": True,
-            "log_compact": keeps_logs,
+            "log_compact": bounds.keeps_logs and may_log_compact,
         }
+        if not bounds.may_undo:
+            is_possible |= dict.fromkeys(UNDOING, False)
         return {name: weight for name, weight in WEIGHTS.items() if is_possible[name]}
 
     def serve(self, rng: Random, name: str, dying: Callable[[], Step]) -> Service:
         """One of the services that can be asked for; ``dying`` makes a write for it to undo."""
         now, at, options, write = self.leaves[-1], None, dict[str, str](), None
+        self._has_undone |= name in UNDOING
         match name:
             case "clean" | "archive":
                 kept = draw_retention(rng)
@@ -159,9 +178,10 @@ class Past:
         self.live = [step for step in self.live if step <= until]
         self._is_fresh = self._can_return = False
 
-    def changes(self, rng: Random) -> Changes | None:
-        """A query for the changes between two writes, or since one."""
+    def changes(self, rng: Random, *, can_end: bool) -> Changes | None:
+        """A query for the changes since a write, or between two."""
         if len(self.live) < 2:
             return None
         begin, end = sorted(rng.sample(self.live, 2))
-        return Changes(begin, rng.choice((None, end)))
+        until = rng.choice((None, end))
+        return Changes(begin, until if can_end else None)

@@ -13,7 +13,7 @@ from tests.interop.differential_rows import (
     ORDERING_COLUMNS,
     PARTITION_COLUMNS,
 )
-from tests.interop.differential_services import ONLY_WHEN_ASKED, Retention, draw_retention
+from tests.interop.differential_services import ONLY_WHEN_ASKED, Bounds, Retention, draw_retention
 
 WRITE = "hoodie.datasource.write."
 MODEL = "org.apache.hudi.common.model."
@@ -79,10 +79,14 @@ class Shape:
         return self.creation.get(f"{WRITE}table.type") == "MERGE_ON_READ"
 
     @property
-    def instants(self) -> int:
-        """How many instants of writers a write may leave, those of compactions included."""
+    def bounds(self) -> Bounds:
+        """Which services the table may have."""
         runs = ("hoodie.compact.inline", "hoodie.log.compaction.inline")
-        return 1 + sum(self.always.get(name) == "true" for name in runs)
+        asked = [self.always.get(name) == "true" for name in runs]
+        is_old = self.version == "0.15.0"
+        return Bounds(
+            self.retention, 1 + sum(asked), self.keeps_logs, is_old, is_old or not asked[1]
+        )
 
     @property
     def is_hive_style(self) -> bool:

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from tests.interop.differential_cases import Case, case_of
 from tests.interop.differential_engines import HudiAtWork, OursAtWork
+from tests.interop.differential_services import UNDOING
 from tests.interop.differential_shapes import EVERY_KIND
 from tests.interop.differential_steps import Turn
 from tests.interop.differential_tables import Tables
@@ -30,7 +31,6 @@ FIXED_SEEDS = (1, 7)
 # Seeds that once failed, by what they found.
 REGRESSIONS: dict[str, int] = {}
 HUDI_LOOKS_EVERY = 6
-UNDOING = ("restore", "rollback", "rollback_pending")
 
 
 def _chosen() -> Iterator[tuple[str, int]]:
