@@ -19,7 +19,6 @@ CONTRACTS = {
     "pyhudi/jobs/savepoint.py:SavepointRequest": A_REQUEST,
     "pyhudi/jobs/upsert.py:UpsertRequest": A_REQUEST,
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
-    "pyhudi/storage/create.py:_Sibling": ("AbstractContextManager", "the type of a with"),
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),
     "airflow_provider_pyhudi/operators/archive.py:PyhudiArchiveOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/clean.py:PyhudiCleanOperator": AN_OPERATOR,

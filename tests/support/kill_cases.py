@@ -168,7 +168,7 @@ def _copied(folder: Path) -> Before:
 
 
 def _logged(folder: Path) -> Before:
-    """A table of which all incoming rows are updates: no base file but a compaction's is written."""
+    """A table of which all incoming rows are updates: a compaction alone writes base files."""
     old = _written(folder, 2, {**LOGGED, **NO_SERVICES})
     return _upserting(folder, old, UPDATES, LOGGED, {**NO_SERVICES, **INLINE})
 
