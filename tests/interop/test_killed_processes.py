@@ -17,14 +17,21 @@ STAGES = (
     "data files",
     "commit",
     "markers go",
-    "log files",
-    "compacted files",
-    "compaction commits",
     "cleaned files go",
     "archived instants go",
+    "log files",
+    "compacted files",
     "files go",
 )
-KILLS = [each for each in kills() if each.trap.victim == DRIVER and each.stage in STAGES]
+# Hudi's readers see a restore midway; test_restore.py has those that died.
+OPERATIONS = ("upsert, clean, archive", "upsert, compaction", "rollback")
+KILLS = [
+    each
+    for each in kills()
+    if each.trap.victim == DRIVER and each.stage in STAGES and each.operation in OPERATIONS
+]
+# Hudi does not look after markers and heartbeats of writes that are completed, or only planned.
+SWEPT_BY_US = "no trace of the write is left"
 Died = dict[str, tuple[Path, Before]]
 
 
@@ -39,24 +46,30 @@ def died(hudi_home_ready: None, tmp_path_factory: pytest.TempPathFactory) -> Die
             before = tables.copy(kill, folder)
             ended = jvm.run(kill.script, before.arguments(folder), kill.trap)
             assert ended.sprung == 1, ended.said
+            (folder / "table").rename(folder / "died")
             found[kill.name] = folder, before
     return found
 
 
 @pytest.mark.parametrize("kill", [pytest.param(each, id=each.name) for each in KILLS])
 def test_hudi_reads_and_continues_a_table_on_which_a_driver_was_killed(
-    kill: Kill, died: Died, tmp_path: Path, hudi: RealHudi
+    kill: Kill, died: Died, hudi: RealHudi
 ) -> None:
     folder, before = died[kill.name]
-    table = tmp_path / "table"
-    shutil.copytree(folder / "table", table)
+    # Where it was, as the plan of a rollback has whole paths.
+    table = folder / "table"
+    shutil.rmtree(table, ignore_errors=True)
+    shutil.copytree(folder / "died", table)
     seen = rows_of(table)
     assert rows_by(hudi, table) == seen
-    hudi.write(table, NEXT, "upsert", options={"hoodie.metadata.enable": "false"})
-    ends = (seen, before.after) if kill.script in ("rollback.py", "restore.py") else (seen,)
+    # Twice: the rollback of a dead write has a later instant than the write that comes upon it, and
+    # 0.15.0 reads no log block behind one that is later than the latest write.
+    for _ in range(2):
+        hudi.write(table, NEXT, "upsert", options={"hoodie.metadata.enable": "false"})
+    ends = (seen, before.after) if kill.script == "rollback.py" else (seen,)
     assert rows_by(hudi, table) in [before.then(each) for each in ends]
     assert_same_rows(ours.read(table), hudi.read(table))
-    assert hudi.failures(table) == []
+    assert [each for each in hudi.failures(table) if not each.startswith(SWEPT_BY_US)] == []
 
 
 def rows_by(hudi: RealHudi, table: Path) -> list[Row]:

@@ -68,7 +68,7 @@ class SharedJvm:
 
     def __enter__(self) -> SharedJvm:
         self._pipe, there = self._forks.Pipe()
-        self._home = _hired(self._folder / "jvm")
+        self._home = _new(self._folder / "jvm")
         arguments = _submit_arguments(self._home, self._settings)
         self._holder = self._forks.Process(
             target=_hold, args=(there, str(self._home), arguments, self._hosts)
@@ -87,7 +87,7 @@ class SharedJvm:
     ) -> Ended:
         """Run a job script to its end, whatever that is, with a trap and perhaps its own JVM."""
         self._number += 1
-        folder = _hired(self._folder / f"job-{self._number}") if own else self._home
+        folder = _new(self._folder / f"job-{self._number}") if own else self._home
         for path in folder.glob("sprung-*"):
             path.unlink()
         (folder / "trap.json").unlink(missing_ok=True)
@@ -99,7 +99,9 @@ class SharedJvm:
         )
         job.start()
         job.join(_SECONDS)
-        assert job.exitcode is not None, (folder / "said").read_text()
+        if job.exitcode is None:
+            job.kill()
+            raise AssertionError(f"the job does not end: {(folder / 'said').read_text()}")
         if not own:
             self._pipe.send("wait until nothing runs")
             self._answer()
@@ -111,7 +113,7 @@ class SharedJvm:
         return self._pipe.recv()
 
 
-def _hired(folder: Path) -> Path:
+def _new(folder: Path) -> Path:
     folder.mkdir()
     return folder
 
