@@ -12,6 +12,8 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP = 1024
 _SIGNS = {"inserted": "+", "updated": "~", "deleted": "-"}
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_MOST = 20
+"""Of a longer list so many are shown; JSON has all."""
 NOTHING = "-"
 """What stands where a value is not known, or there is none."""
 
@@ -46,7 +48,8 @@ def _text(value: Value) -> str:
         case bool():
             return "yes" if value else "no"
         case list() | tuple():
-            return ", ".join(str(each) for each in value)
+            more = f" and {len(value) - _MOST:,} more" if len(value) > _MOST else ""
+            return ", ".join(str(each) for each in value[:_MOST]) + more
     return str(value)
 
 

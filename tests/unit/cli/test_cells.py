@@ -35,6 +35,8 @@ from pyhudi.cli.report import Kind, Value
         (None, Kind.DATA, "null"),
         (True, Kind.TEXT, "yes"),
         (("id", "part"), Kind.TEXT, "id, part"),
+        (["p"] * 20, Kind.TEXT, "p" + ", p" * 19),
+        (["p"] * 10_020, Kind.TEXT, "p" + ", p" * 19 + " and 10,000 more"),
         ([1, {"a": None}], Kind.DATA, '[1, {"a": null}]'),
     ],
 )
