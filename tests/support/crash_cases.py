@@ -68,8 +68,8 @@ class Case:
 
     @property
     def is_clean(self) -> bool:
-        """Whether a plan may stay, to be finished by the next clean."""
-        return "clean" in self.operation
+        """Whether a plan may stay, to be finished by the next clean; who archives cleans before."""
+        return "clean" in self.operation or "archive" in self.operation
 
     @property
     def is_compaction(self) -> bool:
