@@ -63,7 +63,7 @@ class Retention:
 
 
 def draw_retention(rng: Random) -> Retention:
-    """Little enough to delete and archive within a few steps."""
+    """Little enough to delete and archive within a few steps; by hours all of them stay."""
     by = rng.choice(("commits",) * 5 + ("fileversions",) * 4 + ("hours",))
     least = rng.choice((2, 3, 4))
     return Retention(by, rng.choice((1, 1, 2, 3)), least, least + rng.choice((1, 1, 2)))
