@@ -189,7 +189,9 @@ def planned_files(table: Table, clean: Instant) -> Decision | None:
     }
     saved = plan.savepoints | saved_instants(table.active, table.timeline)
     return Decision(
-        plan=replace(plan, paths=paths, extra_metadata=_extra(table, saved)),
+        plan=replace(
+            plan, paths=paths, extra_metadata={**plan.extra_metadata, **_extra(table, saved)}
+        ),
         files=CleanedFiles(sizes=left, emptied=plan.emptied),
     )
 
