@@ -65,7 +65,7 @@ class WriteStat:
     total_create_time: int | None = 0
     log_version: int = 0
     log_offset: int = 0
-    base_file: str = ""
+    base_file: str | None = ""
     log_files: tuple[str, ...] | None = None
     num_ignored: int | None = None
 
@@ -73,13 +73,16 @@ class WriteStat:
     def from_json(cls, stat: Mapping[str, Any]) -> WriteStat:
         """The statistics in a JSON object; entries that are missing have their defaults.
 
+        So has a number that is null, as in Hudi: records of an archive have nulls for entries of
+        log files where the write was to base files.
+
         Raises:
             CorruptTableError: an entry is of another kind than its name says.
         """
         times = stat.get("runtimeStats") or {}
-        known = {name: stat[key] for key, name in _STAT_FIELDS.items() if key in stat}
+        known = _entries(stat, _STAT_FIELDS)
         timed = {name: times.get(key) for key, name in _TIME_FIELDS.items()}
-        logs = {name: stat[key] for key, name in _LOG_FIELDS.items() if key in stat}
+        logs = _entries(stat, _LOG_FIELDS)
         for name, value in {**known, **timed, **logs}.items():
             if not isinstance(value, _KINDS.get(name, int)):
                 raise CorruptTableError(f"write statistics have {str(value)[:60]!r} as {name}")
@@ -154,6 +157,14 @@ _STAT_ORDER = (
     *("totalUpdatedRecordsCompacted", "totalLogBlocks", "totalCorruptLogBlock"),
     *("totalRollbackBlocks", "fileSizeInBytes", "minEventTime", "maxEventTime"),
 )
+
+
+def _entries(stat: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        name: stat[key]
+        for key, name in fields.items()
+        if key in stat and (stat[key] is not None or name in _KINDS)
+    }
 
 
 def count_records(stats: Iterable[WriteStat]) -> dict[str, int]:

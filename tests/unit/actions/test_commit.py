@@ -72,6 +72,13 @@ def test_unknown_and_missing_entries_are_no_matter() -> None:
     assert (stat.file_id, stat.num_writes) == ("f", 0)
 
 
+def test_a_null_number_is_its_default_and_a_null_name_stays_null() -> None:
+    stat = WriteStat.from_json(
+        {"fileId": "f", "numWrites": None, "logVersion": None, "baseFile": None, "prevCommit": None}
+    )
+    assert (stat.num_writes, stat.log_version, stat.base_file, stat.prev_commit) == (0, 0, None, None)
+
+
 def test_an_empty_commit_says_nothing() -> None:
     assert CommitMetadata.from_bytes(b"") == CommitMetadata()
     assert CommitMetadata().schema_text is None
