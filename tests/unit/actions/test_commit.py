@@ -76,7 +76,12 @@ def test_a_null_number_is_its_default_and_a_null_name_stays_null() -> None:
     stat = WriteStat.from_json(
         {"fileId": "f", "numWrites": None, "logVersion": None, "baseFile": None, "prevCommit": None}
     )
-    assert (stat.num_writes, stat.log_version, stat.base_file, stat.prev_commit) == (0, 0, None, None)
+    assert (stat.num_writes, stat.log_version, stat.base_file, stat.prev_commit) == (
+        0,
+        0,
+        None,
+        None,
+    )
 
 
 def test_an_empty_commit_says_nothing() -> None:
