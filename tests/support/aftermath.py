@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyhudi.cli.validation.findings import Grade
-from pyhudi.cli.validation.validate import validate_table
+from pyhudi.cli.validation.validate import Scope, validate_table
 from pyhudi.table.table import open_table
 from tests.support.kill_cases import INLINE, NEXT, SERVICES, Before, Kill
 from tests.support.orders import Row, clean, compact, rows_of, write
@@ -32,9 +32,8 @@ def check_goes_on(table: Path, kill: Kill, before: Before, seen: list[Row]) -> N
 
 def left_by_nobody(table: Path) -> list[str]:
     """What lies in a table's folder and no commit accounts for, and what else is wrong with it."""
-    found = validate_table(
-        open_table(table), compares_keys=True, wants_unique=True, progress=lambda _, __: None
-    )
+    scope = Scope(compares_keys=True, wants_unique=True)
+    found = validate_table(open_table(table), scope, lambda _, __: None)
     wrong = (each for each in found.findings if each.grade is not Grade.NOTE)
     return [
         *(f"{each.what} {each.where}: {each.detail}" for each in wrong),
