@@ -14,14 +14,21 @@
     │   └── UnsupportedError    known to Hudi, not done here
     ├── ConflictError           another writer was there first: retry                (exit code 3)
     │   ├── WriterAtWorkError   it writes still: wait for it
+    │   ├── LockError           it holds the table's lock, for longer than this one waits
+    │   ├── LostLockError       it took the lock from this one, which must not commit
+    │   ├── WriteConflictError  it committed a change of the same file groups first
+    │   ├── RolledBackError     it took this one for dead, and undid it
     │   └── TableChangedError   it made another table of it than the rows were read for
     ├── PlatformError           disk, network, Spark, Java: a retry can help         (exit code 4)
     │   ├── SetupError          the machine lacks something: mend it, then retry     (exit code 6)
     │   ├── LateSourceError     the rows to write, expected and not there yet
     │   └── StorageError        one storage call failed
     │       ├── MissingFileError
-    │       └── AlreadyExistsError
+    │       ├── AlreadyExistsError
+    │       ├── PreconditionError    it was to be done to a version that is another by now
+    │       └── UnclearAnswerError   nobody knows whether it was carried out
     ├── CorruptTableError       bytes of the table that break the format             (exit code 2)
+    │   └── BootstrapSourceError     a file that it was bootstrapped from is gone or another
     └── InvariantError          a state the engine must never be in                  (exit code 5)
 """
 
@@ -117,6 +124,31 @@ class WriterAtWorkError(ConflictError):
     """Another writer is in the way, and will not be for ever."""
 
 
+class LockError(ConflictError):
+    """The lock of the table could not be taken in the time that there was."""
+
+
+class LostLockError(ConflictError):
+    """The lock that this writer held is another's, or may be: what it guarded may not go on."""
+
+
+class WriteConflictError(ConflictError):
+    """Others committed what this write cannot stand beside; it can be made again.
+
+    ``instants`` are those of the others.
+    """
+
+    def __init__(
+        self, message: str, *, where: str | None = None, instants: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message, where=where)
+        self.instants = instants
+
+
+class RolledBackError(ConflictError):
+    """Another writer took this one for dead and has undone it, or is about to."""
+
+
 class TableChangedError(ConflictError):
     """The table is no longer the one that the rows were prepared for."""
 
@@ -149,10 +181,22 @@ class AlreadyExistsError(StorageError):
     """A create-if-absent found the file already there."""
 
 
+class PreconditionError(StorageError):
+    """A file was to be replaced as long as it was as it had been, and it was not."""
+
+
+class UnclearAnswerError(StorageError):
+    """A call had no answer, or one that does not tell whether it was carried out."""
+
+
 class CorruptTableError(HudiError):
     """Bytes of the table break the format; another attempt reads the same bytes."""
 
     exit_code = EXIT_REQUEST
+
+
+class BootstrapSourceError(CorruptTableError):
+    """A file with rows of a bootstrapped table is not what it was when the table was made of it."""
 
 
 class InvariantError(HudiError):

@@ -1,4 +1,6 @@
-"""What the archived timeline of layout 1 says of instants: a record for each of their files.
+"""What the archived timeline says of instants: in layout 1 a record for each of their files.
+
+In layout 2 it is a record an instant, with the bytes of its completed file as they were.
 
 Source: HoodieArchivedMetaEntry, MetadataConversionUtils.createMetaWrapper and
 ReplaceArchivalHelper, Hudi 0.15 and 1.1.
@@ -14,6 +16,7 @@ from typing import Any, Final
 
 from pyhudi.actions.commit import ReplaceCommitMetadata
 from pyhudi.actions.container import only_record, record_schema
+from pyhudi.actions.plain import PlainBody
 from pyhudi.errors import CorruptTableError
 from pyhudi.schema.avro import dumps
 from pyhudi.schema.codec import read_record, write_record
@@ -81,6 +84,24 @@ class ArchivedFile:
             state=found.state,
             transition_time=record.get("stateTransitionTime"),
             metadata=None if found._entry is None else record.get(found._entry),
+        )
+
+    @classmethod
+    def from_history(
+        cls, time: str, action: str, completion_time: str | None, body: bytes
+    ) -> ArchivedFile:
+        """The completed file of an instant in the archive of layout 2, which has its ``body``.
+
+        Raises:
+            CorruptTableError: the bytes are not what such a file has.
+        Source: LSMTimelineWriter, MetadataConversionUtils.createLSMTimelineInstant, Hudi 1.1.
+        """
+        return cls(
+            time=time,
+            action=action,
+            state=_COMPLETED,
+            transition_time=completion_time,
+            metadata=PlainBody.from_bytes(body).entries if body else None,
         )
 
     @property

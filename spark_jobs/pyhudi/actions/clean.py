@@ -37,7 +37,8 @@ class CleanPlan:
     latest completed commit when the plan was made, empty without one. ``emptied`` are partitions
     whose folders go too.
 
-    Shapes: ``paths`` has the whole paths of files by partition path, as the plan names them.
+    Shapes: ``paths`` has the whole paths of files by partition path, as the plan names them, and
+        ``sources`` those of files outside the table, which it was bootstrapped from.
     """
 
     earliest: RetainedInstant | None
@@ -45,6 +46,7 @@ class CleanPlan:
     policy: str
     paths: Mapping[str, tuple[str, ...]]
     emptied: tuple[str, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -63,6 +65,7 @@ class CleanPlan:
                 last_completed=found["lastCompletedCommitTimestamp"],
                 policy=found["policy"],
                 paths=_paths(found),
+                sources=_sources(found),
                 emptied=tuple(found.get("partitionsToBeDeleted") or ()),
                 extra_metadata=dict(found.get("extraMetadata") or {}),
             )
@@ -77,7 +80,13 @@ class CleanPlan:
             "filesToBeDeletedPerPartition": {},
             "version": _VERSION,
             "filePathsToBeDeletedPerPartition": {
-                partition: [{"filePath": path, "isBootstrapBaseFile": False} for path in paths]
+                partition: [
+                    *({"filePath": path, "isBootstrapBaseFile": False} for path in paths),
+                    *(
+                        {"filePath": uri, "isBootstrapBaseFile": True}
+                        for uri in self.sources.get(partition, ())
+                    ),
+                ]
                 for partition, paths in self.paths.items()
             },
             "partitionsToBeDeleted": list(self.emptied),
@@ -101,10 +110,14 @@ class CleanPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanedPartition:
-    """What a clean did in one partition: the names of the files that are gone."""
+    """What a clean did in one partition: the names of the files that are gone.
+
+    Of ``sources``, which the table was bootstrapped from, it is their URIs.
+    """
 
     deleted: tuple[str, ...] = ()
     is_partition_deleted: bool = False
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +160,7 @@ class CleanMetadata:
                     partition: CleanedPartition(
                         deleted=tuple(each["successDeleteFiles"]),
                         is_partition_deleted=bool(each.get("isPartitionDeleted")),
+                        sources=_deleted_sources(found, partition),
                     )
                     for partition, each in by_partition.items()
                 },
@@ -162,21 +176,30 @@ class CleanMetadata:
             "earliestCommitToRetain": self.earliest,
             "lastCompletedCommitTimestamp": self.last_completed,
             "partitionMetadata": {
-                partition: {
-                    "partitionPath": partition,
-                    "policy": self.policy,
-                    "deletePathPatterns": list(each.deleted),
-                    "successDeleteFiles": list(each.deleted),
-                    "failedDeleteFiles": [],
-                    "isPartitionDeleted": each.is_partition_deleted,
-                }
+                partition: self._record(partition, each, each.deleted)
                 for partition, each in self.partitions.items()
             },
             "version": _VERSION,
-            "bootstrapPartitionMetadata": {},
+            "bootstrapPartitionMetadata": {
+                partition: self._record(partition, each, each.sources)
+                for partition, each in self.partitions.items()
+                if each.sources
+            },
             "extraMetadata": dict(self.extra_metadata),
         }
         return write_container(record_schema("HoodieCleanMetadata"), record)
+
+    def _record(
+        self, partition: str, found: CleanedPartition, gone: tuple[str, ...]
+    ) -> dict[str, Any]:
+        return {
+            "partitionPath": partition,
+            "policy": self.policy,
+            "deletePathPatterns": list(gone),
+            "successDeleteFiles": list(gone),
+            "failedDeleteFiles": [],
+            "isPartitionDeleted": found.is_partition_deleted,
+        }
 
     @property
     def files_deleted(self) -> int:
@@ -216,7 +239,21 @@ def _paths(found: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         old = found.get("filesToBeDeletedPerPartition") or {}
         return {partition: tuple(names) for partition, names in old.items()}
     return {
-        # A bootstrap's source lies outside the table, and is nobody's to clean here.
         partition: tuple(each["filePath"] for each in files if not each["isBootstrapBaseFile"])
         for partition, files in by_partition.items()
     }
+
+
+def _sources(found: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    by_partition = found.get("filePathsToBeDeletedPerPartition") or {}
+    sources = {
+        partition: tuple(each["filePath"] for each in files if each["isBootstrapBaseFile"])
+        for partition, files in by_partition.items()
+    }
+    return {partition: uris for partition, uris in sources.items() if uris}
+
+
+def _deleted_sources(found: Mapping[str, Any], partition: str) -> tuple[str, ...]:
+    by_partition = found.get("bootstrapPartitionMetadata") or {}
+    cleaned = by_partition.get(partition)
+    return () if cleaned is None else tuple(cleaned["successDeleteFiles"])

@@ -1,6 +1,7 @@
 """What a commit wrote: statistics of each file, and the commit's metadata around them.
 
-Text and field order are those of table version 6.
+Text and field order are those of table version 6; later versions have the same entries in Avro,
+see ``commit_avro``.
 
 Source: HoodieCommitMetadata, HoodieReplaceCommitMetadata and HoodieWriteStat, Hudi 0.15.
 """
@@ -14,12 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyhudi.actions.commit_avro import MAGIC, decode_commit, encode_commit
 from pyhudi.actions.json_text import pretty
 from pyhudi.errors import CorruptTableError
 
 NO_PREVIOUS_COMMIT = "null"
-
-_AVRO_MAGIC = b"Obj\x01"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +228,10 @@ class CommitMetadata:
         """The text of an instant's file."""
         return pretty(self._to_json()).encode()
 
+    def to_avro(self) -> bytes:
+        """The bytes of an instant's file in layout 2 of the timeline."""
+        return encode_commit(self._to_json())
+
     @property
     def schema_text(self) -> str | None:
         """The Avro schema the rows were written with, without meta columns; None if unsaid."""
@@ -304,9 +308,15 @@ class ReplaceCommitMetadata:
 
     def to_bytes(self) -> bytes:
         """The text of an instant's file."""
+        return pretty(self._to_json()).encode()
+
+    def to_avro(self) -> bytes:
+        """The bytes of an instant's file in layout 2 of the timeline."""
+        return encode_commit(self._to_json())
+
+    def _to_json(self) -> dict[str, Any]:
         replaced = {key: list(ids) for key, ids in self.partition_to_replaced_file_ids.items()}
-        text = pretty({**self.commit._to_json(), "partitionToReplaceFileIds": replaced})
-        return text.encode()
+        return {**self.commit._to_json(), "partitionToReplaceFileIds": replaced}
 
 
 @contextmanager
@@ -325,17 +335,16 @@ def _kinds_expected() -> Iterator[None]:
 def _parse(data: bytes) -> Mapping[str, Any]:
     if not data:
         return {}
+    if data.startswith(MAGIC):
+        return decode_commit(data)
     problem = "it is no JSON object"
-    if data.startswith(_AVRO_MAGIC):
-        problem = "it is Avro, which belongs to table version 8 and later"
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        problem = str(error)
     else:
-        try:
-            found = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            problem = str(error)
-        else:
-            if isinstance(found, dict):
-                return found
+        if isinstance(found, dict):
+            return found
     raise CorruptTableError(
         f"commit metadata cannot be read: {problem}. Restore the file from a backup: without it "
         "nobody knows what was written"

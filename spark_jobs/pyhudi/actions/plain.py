@@ -1,7 +1,7 @@
 """What an instant's file says, whatever its action, as plain values for people to look at.
 
-Source: the bodies of timeline files of table version 6, Hudi 0.15: pretty JSON for writes, an Avro
-object container of one record for all other actions, nothing at all for many pending ones.
+Source: the bodies of timeline files, Hudi 0.15 and 1.1: pretty JSON for writes in layout 1, an Avro
+object container of one record for all else, nothing at all for many pending ones.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyhudi.actions.commit_avro import MAGIC
 from pyhudi.actions.container import only_record
 from pyhudi.errors import CorruptTableError
-
-_AVRO_MAGIC = b"Obj\x01"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,7 @@ class PlainBody:
         """
         if not data:
             return cls()
-        if data.startswith(_AVRO_MAGIC):
+        if data.startswith(MAGIC):
             with only_record(data, "the file of the instant") as found:
                 return cls(entries=found)
         try:

@@ -26,6 +26,10 @@ class BaseFileReader(Protocol):
         """Row groups of the file."""
 
     @property
+    def group_rows(self) -> Sequence[int]:
+        """The rows of each row group, in file order."""
+
+    @property
     def row_count(self) -> int:
         """Rows of the file, as its footer says."""
 
@@ -36,6 +40,9 @@ class BaseFileReader(Protocol):
     @property
     def footer(self) -> FooterMetadata:
         """Hudi's entries of the footer."""
+
+    def present(self, names: Sequence[str]) -> list[str]:
+        """Those of some columns that the file has, in the order given."""
 
     def iter_tables(
         self,

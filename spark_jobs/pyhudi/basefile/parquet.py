@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,6 +27,10 @@ _WHOLE_ROW_GROUP_BYTES: Final = 48 << 20
 # Arrow refuses a level for the codecs that have none.
 _LEVELLED: Final = ("zstd", "gzip")
 _STREAM_BUFFER_BYTES: Final = 1 << 20
+_FETCHED_BYTES: Final = 64 << 20
+
+Ranges: TypeAlias = list[tuple[int, int]]
+"""Starts and lengths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +123,11 @@ class ParquetReader:
         return int(self._metadata.num_row_groups)
 
     @property
+    def group_rows(self) -> Sequence[int]:
+        """The rows of each row group, in file order."""
+        return [self._metadata.row_group(number).num_rows for number in range(self.row_groups)]
+
+    @property
     def row_count(self) -> int:
         """Rows of the file, as its footer says."""
         return int(self._metadata.num_rows)
@@ -132,6 +141,11 @@ class ParquetReader:
     def footer(self) -> FooterMetadata:
         """Hudi's entries of the footer."""
         return read_footer(self._metadata.metadata)
+
+    def present(self, names: Sequence[str]) -> list[str]:
+        """Those of some columns that the file has, in the order given."""
+        have = set(self.schema.names)
+        return [name for name in names if name in have]
 
     def iter_tables(
         self,
@@ -149,17 +163,30 @@ class ParquetReader:
         Shapes: the columns asked for that the file has, in the order asked, or all in file order;
             at most ``batch_rows`` rows, in one chunk.
         """
-        have = set(self.schema.names)
-        wanted = list(self.schema.names) if columns is None else [c for c in columns if c in have]
+        wanted = list(self.schema.names) if columns is None else self.present(columns)
         groups = list(range(self.row_groups)) if row_groups is None else list(row_groups)
         file = self._file
         if keep_dictionaries:
             file = self._opened(self._handle, self._repeating_columns(wanted, groups))
-        batches = file.iter_batches(
-            batch_size=batch_rows, row_groups=groups, columns=wanted, use_threads=False
-        )
-        for batch in batches:
-            yield pa.Table.from_batches([batch]).select(wanted)
+        for some in self._fetched(wanted, groups):
+            batches = file.iter_batches(
+                batch_size=batch_rows, row_groups=some, columns=wanted, use_threads=False
+            )
+            for batch in batches:
+                yield pa.Table.from_batches([batch]).select(wanted)
+
+    def _fetched(self, columns: Sequence[str], groups: Sequence[int]) -> Iterator[Sequence[int]]:
+        """The row groups, some at a time: those of which the columns are fetched at once.
+
+        Files whose parts cost a request each can do so; of others all are given.
+        """
+        fetch_ahead = getattr(self._handle, "fetch_ahead", None)
+        if fetch_ahead is None:
+            yield groups
+            return
+        for some, ranges in chunks_together(self._metadata, columns, groups):
+            fetch_ahead(ranges)
+            yield some
 
     def matching_row_groups(self, condition: RowCondition) -> list[int]:
         """The row groups that can hold rows which meet a condition, going by statistics."""
@@ -188,3 +215,44 @@ class ParquetReader:
             field.name for field in self.schema if field.type == pa.string() and field.name in names
         }
         return sorted(repeating_texts(self._metadata, groups, strings.difference(ALL_DIFFERENT)))
+
+
+def chunks_together(
+    metadata: pq.FileMetaData, columns: Sequence[str], groups: Sequence[int]
+) -> Iterator[tuple[Sequence[int], Ranges]]:
+    """Row groups that are best fetched together, with where the chunks of some columns lie in them.
+
+    Guarantees: all of the row groups in their order; of several that are fetched together the
+        chunks have 64 MiB at most.
+    """
+    some: list[int] = []
+    found: Ranges = []
+    for number in groups:
+        ranges = _chunks(metadata.row_group(number), columns)
+        if some and sum(length for _, length in [*found, *ranges]) > _FETCHED_BYTES:
+            yield some, found
+            some, found = [], []
+        some.append(number)
+        found += ranges
+    # Without a row group there are no rows, which a reader has to say as well.
+    yield some, found
+
+
+def _chunks(group: pq.RowGroupMetaData, columns: Sequence[str]) -> Ranges:
+    wanted = set(columns)
+    found = []
+    for position in range(group.num_columns):
+        chunk = group.column(position)
+        if not _is_of(chunk.path_in_schema, wanted):
+            continue
+        start = chunk.data_page_offset
+        if chunk.has_dictionary_page and chunk.dictionary_page_offset:
+            start = min(start, chunk.dictionary_page_offset)
+        found.append((start, chunk.total_compressed_size))
+    return found
+
+
+def _is_of(path: str, columns: set[str]) -> bool:
+    """Whether a leaf is of one of some top-level columns, whose names may have dots."""
+    parts = path.split(".")
+    return any(".".join(parts[:count]) in columns for count in range(1, len(parts) + 1))

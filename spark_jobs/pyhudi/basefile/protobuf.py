@@ -72,6 +72,11 @@ def delimited(data: bytes) -> bytes:
     return data[position : position + length]
 
 
+def delimit(message: bytes) -> bytes:
+    """A message behind its own length."""
+    return _varint(len(message)) + message
+
+
 def varint_field(number: int, value: int) -> bytes:
     """A field that holds a whole number, 0 or greater."""
     return _varint(number << 3 | _VARINT) + _varint(value)

@@ -137,10 +137,13 @@ class BaseFileWriter:
         self._sink.close()
 
     def abandon(self) -> None:
-        """Close the sink and leave what it holds without a footer."""
+        """Close the sink and leave what it holds without a footer.
+
+        A sink that can be abandoned itself, because nothing has left it yet, is.
+        """
         self._encoder.abandon()
         self._waiting.take()
-        self._sink.close()
+        getattr(self._sink, "abandon", self._sink.close)()
 
 
 def format_of(encoding: FileEncoding) -> BaseFileFormat:

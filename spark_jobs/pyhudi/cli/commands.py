@@ -15,6 +15,7 @@ from pyhudi.cli.report import Report
 from pyhudi.cli.reports.description import options, schema
 from pyhudi.cli.reports.files import files
 from pyhudi.cli.reports.instant import diff, show
+from pyhudi.cli.reports.lock import break_lock, show_lock
 from pyhudi.cli.reports.rows import count, head
 from pyhudi.cli.reports.services import Service, pairs_of, required_of, switches_of
 from pyhudi.cli.reports.stats import stats
@@ -47,6 +48,7 @@ looking:    timeline commits show diff files stats schema options
 reading:    head count
 checking:   validate plan
 services:   clean archive compact rollback savepoint restore
+writers:    lock
 
 `pyhudi COMMAND --help` tells of one. In a terminal an answer is a table, in a pipe
 aligned text, and with --json one JSON object that has the same facts."""
@@ -59,9 +61,9 @@ examples:
 Storage options that are secret belong in the environment variable {SECRETS_VARIABLE}:
   {{"storage_options": {{"access_key": "...", "secret_key": "..."}}}}
 
-exit codes: 0 done; 1 validate found something; 2 the request is wrong, or the table
-damaged; 3 another writer was there first; 4 the surroundings failed; 5 an error of
-pyhudi's own."""
+exit codes: 0 done; 1 validate found something, or lock show a holder; 2 the request is
+wrong, or the table damaged; 3 another writer was there first; 4 the surroundings failed;
+5 an error of pyhudi's own."""
 _AS_OF = (
     "the table as it was at an instant or time, such as 20260102030405678 or '2026-01-02 03:04', "
     "in the zone of the table's timeline"
@@ -207,6 +209,24 @@ def _count_flags(parser: argparse.ArgumentParser) -> None:
     _read_flags(parser)
 
 
+def _conf(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hoodie-conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Hudi option; may be repeated",
+    )
+
+
+def _break_flags(parser: argparse.ArgumentParser) -> None:
+    _conf(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--force", action="store_true", help="although the holder seems to live; it cannot commit"
+    )
+
+
 def _validate_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-keys", action="store_true", help="leave record keys and the rows of log files unread"
@@ -263,6 +283,19 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
+LOCKS: Mapping[str, Command] = {
+    "show": Command(
+        gather=show_lock, line="who holds the lock, since when and until when", add_flags=_conf
+    ),
+    "break": Command(
+        gather=break_lock,
+        line="take the lock from a holder that is gone and does not give it back",
+        add_flags=_break_flags,
+    ),
+}
+"""What ``pyhudi lock`` does."""
+
+
 def command_parser() -> FlagParser:
     """The parser of the whole command line; what it gives has ``gather``."""
     parser = FlagParser(
@@ -286,6 +319,12 @@ def command_parser() -> FlagParser:
         own.set_defaults(dry_run=True)
         _add_flags(own, service, service.plan_flags)
         _finish(own, service.report)
+    lock = found.add_parser("lock", help="the lock that writers take", allow_abbrev=False)
+    locks = lock.add_subparsers(metavar="VERB TABLE", required=True, title="verbs")
+    for name, command in LOCKS.items():
+        own = _with_table(locks, name, command.line)
+        command.add_flags(own)
+        _finish(own, command.gather)
     for name, (service, line) in SERVICES.items():
         own = _with_table(found, name, line)
         _conf(own)
@@ -342,14 +381,4 @@ def _limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
         default=default,
         metavar="N",
         help=f"{what} ({default} unless given)",
-    )
-
-
-def _conf(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--hoodie-conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="Hudi option; may be repeated",
     )

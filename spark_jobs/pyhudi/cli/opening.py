@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from pyhudi.config.access.secret import secrets_of
 from pyhudi.config.table import TableType, TimelineZone
-from pyhudi.errors import UnsupportedError
 from pyhudi.flags import SECRETS_VARIABLE, key_values, with_secrets
 from pyhudi.table.table import Table, open_table
 
@@ -51,19 +50,21 @@ def open_given(given: argparse.Namespace) -> Table:
 
     Raises:
         TableNotFoundError: there is none.
-        UnsupportedError: a table version that is not read here.
+        UnsupportedError: a table version that is not known.
     """
     place = place_of(given)
-    # What is lost is what these commands are asked about.
-    table = replace(open_table(place.path, place.storage_options), skips_damaged=True)
-    version = table.config.version
-    if not version.is_read:
-        raise UnsupportedError(
-            f"table {table.config.name} has the table version {version.value}; only version 6 is "
-            "read as yet",
-            where=table.storage.uri,
-        )
-    return table
+    return open_to_report(place.path, place.storage_options)
+
+
+def open_to_report(path: str, storage_options: Mapping[str, str] | None = None) -> Table:
+    """The table at a path, to be reported on even where files are lost.
+
+    Raises:
+        TableNotFoundError: there is none.
+        UnsupportedError: a table version that is not known.
+    """
+    # What is lost is what reports are asked about.
+    return replace(open_table(path, storage_options), skips_damaged=True)
 
 
 def subject_of(table: Table) -> str:

@@ -66,6 +66,24 @@ class AskedInstant:
         return seconds * 1000 + int(self.digits[14:] or 0)
 
 
+def elapsed_seconds(begin: str, end: str) -> float:
+    """The whole seconds from one instant to another of the same timeline.
+
+    Digits of no time, such as those of a bootstrap, are those of 1970.
+
+    Source: HoodieActiveTimeline.parseDateFromInstantTimeSafely, Hudi 0.15.
+    """
+    first, last = (_clock_time(each) for each in (begin, end))
+    return (last - first).total_seconds()
+
+
+def _clock_time(digits: str) -> datetime:
+    try:
+        return datetime.strptime(digits[:14], _SECONDS)  # noqa: DTZ007 - only the difference counts
+    except ValueError:
+        return datetime(1970, 1, 1)  # noqa: DTZ001 - as above
+
+
 def parse_instant(given: str | date) -> AskedInstant:
     """The instant that a text, a date or a time names.
 

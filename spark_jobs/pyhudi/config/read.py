@@ -16,7 +16,8 @@ from pyhudi.config.options.merging import CUSTOM_MERGER
 from pyhudi.config.options.table import TimelineZone
 from pyhudi.errors import OptionError
 
-_EARLIEST = ("earliest", "000")
+EARLIEST: Final = "000"
+"""The digits of a begin below every instant there is."""
 
 
 class QueryType(Enum):
@@ -33,8 +34,8 @@ class QueryType(Enum):
 
 
 def _begin(text: str) -> AskedInstant:
-    # Below every instant there is.
-    return AskedInstant(digits="000") if text.lower() in _EARLIEST else instant_option(text)
+    is_earliest = text.lower() in ("earliest", EARLIEST)
+    return AskedInstant(digits=EARLIEST) if is_earliest else instant_option(text)
 
 
 def _incremental_format(text: str) -> str:

@@ -9,6 +9,9 @@ from typing import Generic, TypeVar
 
 from pyhudi.config.formats import BASE_FILE_FORMAT
 from pyhudi.config.option import parse_bool, parse_fields, read_settings, setting
+from pyhudi.config.options.bootstrap import BASE_PATH as BOOTSTRAP_SOURCE
+from pyhudi.config.options.bootstrap import INDEX as BOOTSTRAP_INDEX
+from pyhudi.config.options.bootstrap import INDEX_CLASS
 from pyhudi.config.options.keygen import (
     DROP_PARTITION_COLUMNS,
     POPULATE_META_FIELDS,
@@ -24,9 +27,11 @@ from pyhudi.config.options.merging import (
     PAYLOAD_PROPERTY,
     DeleteMarker,
     MergeMode,
+    PartialUpdate,
     RecordMergeMode,
     default_payload,
     merge_mode,
+    named_merge_mode,
 )
 from pyhudi.config.options.table import (
     DATABASE,
@@ -45,7 +50,7 @@ from pyhudi.config.options.table import (
     TimelineZone,
 )
 from pyhudi.config.properties import table_checksum
-from pyhudi.config.versions import TableVersion
+from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.errors import CorruptTableError, UnsupportedError, located
 
 __all__ = ["TableConfig", "TableType", "TimelineZone"]
@@ -106,8 +111,12 @@ _PAYLOAD = _text(PAYLOAD_PROPERTY)
 _STRATEGY = "hoodie.record.merge.strategy.id"
 _CUSTOM_MERGER = _text(CUSTOM_MERGER.key)
 # Hudi 1.1 keeps what a payload is told beside the table under this prefix, in version 6 too.
-_DELETE_FIELD = _text(f"hoodie.record.merge.property.{DELETE_FIELD.key}")
-_DELETE_MARKER = _text(f"hoodie.record.merge.property.{DELETE_MARKER.key}")
+_MERGING = "hoodie.record.merge.property."
+_DELETE_FIELD = _text(f"{_MERGING}{DELETE_FIELD.key}")
+_DELETE_MARKER = _text(f"{_MERGING}{DELETE_MARKER.key}")
+_UNAVAILABLE = _text(f"{_MERGING}hoodie.write.partial.update.unavailable.value")
+_MERGE_MODE = _one_of(MODE_PROPERTY, RecordMergeMode.CUSTOM)
+_PARTIAL_UPDATE = _one_of("hoodie.table.partial.update.mode", PartialUpdate.KEEP_VALUES)
 _HIVE_STYLE = _flag(HIVE_STYLE.key)
 _URL_ENCODE = _flag(URL_ENCODE.key)
 _DROP_COLUMNS = _flag(DROP_PARTITION_COLUMNS.key)
@@ -118,8 +127,10 @@ _CDC = _flag("hoodie.table.cdc.enabled")
 _METADATA = _names("hoodie.table.metadata.partitions")
 _METADATA_INFLIGHT = _names("hoodie.table.metadata.partitions.inflight")
 _CREATE_SCHEMA = _text("hoodie.table.create.schema")
-_BOOTSTRAP = _text("hoodie.bootstrap.base.path")
+_BOOTSTRAP = _text(BOOTSTRAP_SOURCE.key)
 _ARCHIVE = _Property(key="hoodie.archivelog.folder", parse=str, default="archived")
+_TIMELINE = _Property(key="hoodie.timeline.path", parse=str, default="timeline")
+_HISTORY = _Property(key="hoodie.timeline.history.path", parse=str, default="history")
 _CHECKSUM = "hoodie.table.checksum"
 
 
@@ -220,6 +231,7 @@ class TableConfig:
             _CHECKSUM: str(table_checksum(self.database, self.name)),
             **self.timestamp_options,
             **self._merge_properties(),
+            **self.bootstrap_properties,
         }
         optional = (_RECORD_KEY, _PRECOMBINE, _KEY_GENERATOR, _CREATE_SCHEMA)
         absent = {each.key for each in optional if not properties[each.key]}
@@ -242,14 +254,35 @@ class TableConfig:
         return properties
 
     @property
+    def bootstrap_properties(self) -> dict[str, str]:
+        """What a table says of the dataset that it was made of.
+
+        Source: HoodieSparkSqlWriter.bootstrap, Hudi 0.15.
+        """
+        source = self.bootstrap_base_path
+        return {} if source is None else {_BOOTSTRAP.key: source, BOOTSTRAP_INDEX.key: INDEX_CLASS}
+
+    @property
     def cdc_enabled(self) -> bool:
         """Whether writers keep change data beside the files."""
         return _CDC.read(self.raw)
 
     @property
     def archive_folder(self) -> str:
-        """The name of the folder of archived instants, in layout 1."""
-        return _ARCHIVE.read(self.raw)
+        """The name of the folder of archived instants, beside those of the active timeline."""
+        is_first = self.version.timeline_layout is TimelineLayout.ONE
+        return (_ARCHIVE if is_first else _HISTORY).read(self.raw)
+
+    @property
+    def timeline_folder(self) -> str:
+        """The name of the folder of the active timeline, in layout 2."""
+        return _TIMELINE.read(self.raw)
+
+    @property
+    def archive_path(self) -> str:
+        """Where archived instants lie, relative to the table."""
+        is_first = self.version.timeline_layout is TimelineLayout.ONE
+        return f".hoodie/{'' if is_first else f'{self.timeline_folder}/'}{self.archive_folder}"
 
     @property
     def create_schema(self) -> str | None:
@@ -274,13 +307,30 @@ class TableConfig:
     def merge_mode(self) -> MergeMode:
         """Which of two records of one key wins.
 
-        Tables that name no payload class merge by event time as soon as they have an ordering
-        field.
+        Tables of version 6 that name no payload class merge by event time as soon as they have an
+        ordering field; those of later versions name the mode.
 
         Raises:
-            UnsupportedError: a payload class with rules of its own.
+            UnsupportedError: a payload class with rules of its own, or a Java merger.
         """
-        return merge_mode(self.payload_class, self.ordering_fields, self.raw.get(_STRATEGY))
+        strategy = self.raw.get(_STRATEGY)
+        if not self.version.names_merge_mode or MODE_PROPERTY not in self.raw:
+            return merge_mode(self.payload_class, self.ordering_fields, strategy)
+        named = _MERGE_MODE.read(self.raw)
+        return named_merge_mode(named, self.payload_class, self.ordering_fields, strategy)
+
+    @property
+    def partial_update(self) -> PartialUpdate | None:
+        """Which values of a record are taken from the one that it goes before, if any are.
+
+        Source: HoodieTableConfig.PARTIAL_UPDATE_MODE, Hudi 1.1 (table version 9).
+        """
+        return _PARTIAL_UPDATE.read(self.raw) if _PARTIAL_UPDATE.key in self.raw else None
+
+    @property
+    def unavailable_value(self) -> str | None:
+        """The text that stands for what a source did not send, of ``FILL_UNAVAILABLE``."""
+        return _UNAVAILABLE.read(self.raw)
 
 
 def _lower(flag: bool) -> str:  # noqa: FBT001 - a value, not a switch

@@ -40,14 +40,14 @@ class TableVersion(IntEnum):
         )
 
     @property
-    def is_read(self) -> bool:
-        """Whether tables of this version are read here."""
-        return self is TableVersion.SIX
-
-    @property
     def is_written(self) -> bool:
         """Whether tables of this version are made and written here."""
         return self is TableVersion.SIX
+
+    @property
+    def names_merge_mode(self) -> bool:
+        """Whether the merge mode of such a table stands in its properties, by its name."""
+        return self is not TableVersion.SIX
 
     @property
     def timeline_layout(self) -> TimelineLayout:

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from pyhudi.config.formats import OrcConfig
 from pyhudi.config.instant_text import AskedInstant, parse_instant
 from pyhudi.config.option import part, read_settings, setting
+from pyhudi.config.options.clean import FAILED_WRITES, FailedWritesPolicy
 from pyhudi.config.options.compaction import CompactionConfig
+from pyhudi.config.options.concurrency import MODE, ConcurrencyConfig
 from pyhudi.config.options.evolution import EvolutionConfig
 from pyhudi.config.options.failures import FailureConfig
 from pyhudi.config.options.files import (
@@ -27,7 +29,16 @@ from pyhudi.config.options.files import (
 from pyhudi.config.options.index import IndexConfig
 from pyhudi.config.options.logs import LogConfig
 from pyhudi.config.options.merging import MergeConfig
-from pyhudi.config.options.operations import OPERATION, BatchConfig, Operation, StoredKeys
+from pyhudi.config.options.operations import (
+    ON_EXISTING,
+    OPERATION,
+    SLOT,
+    SLOT_SINCE,
+    BatchConfig,
+    OnExisting,
+    Operation,
+    StoredKeys,
+)
 from pyhudi.config.options.services import ServicesConfig
 from pyhudi.config.options.table import (
     COMMIT_METADATA_PREFIX,
@@ -51,6 +62,7 @@ __all__ = [
     "BloomConfig",
     "BulkInsertConfig",
     "BulkInsertSortMode",
+    "ConcurrencyConfig",
     "FileSizing",
     "HeartbeatConfig",
     "IndexConfig",
@@ -62,25 +74,46 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlotConfig:
+    """Which part of its source a write is, and what is done where that part was written before.
+
+    ``since`` is a time before which nobody can have written it, and ``is_replaced`` whether the
+    rows that were are to go.
+    """
+
+    key: str | None = setting(SLOT)
+    existing: OnExisting | None = setting(ON_EXISTING)
+    since: AskedInstant | None = None
+    is_replaced: bool = False
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> SlotConfig:
+        """What options say.
+
+        Raises:
+            OptionError: the time is none, or the answer to what is there.
+        """
+        return read_settings(cls, options, since=_time(SLOT_SINCE.key, SLOT_SINCE.read(options)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyConfig:
     """What a commit is recognised by, and since when there may be one."""
 
     key: str | None = setting(IDEMPOTENCY_KEY)
     since: AskedInstant | None = None
+    slot: SlotConfig = part(SlotConfig)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> IdempotencyConfig:
         """What options say.
 
         Raises:
-            OptionError: the time is none.
+            OptionError: a time that is none.
         """
-        text = IDEMPOTENCY_SINCE.read(options)
-        try:
-            since = parse_instant(text) if text else None
-        except OptionError as error:
-            raise OptionError(f"option {IDEMPOTENCY_SINCE.key}: {error}") from error
-        return read_settings(cls, options, since=since)
+        return read_settings(
+            cls, options, since=_time(IDEMPOTENCY_SINCE.key, IDEMPOTENCY_SINCE.read(options))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +139,7 @@ class WriteConfig:
     bulk_insert: BulkInsertConfig = part(BulkInsertConfig)
     index: IndexConfig = part(IndexConfig)
     heartbeat: HeartbeatConfig = part(HeartbeatConfig)
-    wait: WaitConfig = part(WaitConfig)
+    concurrency: ConcurrencyConfig = part(ConcurrencyConfig)
     logs: LogConfig = part(LogConfig)
     compaction: CompactionConfig = part(CompactionConfig)
     services: ServicesConfig = part(ServicesConfig)
@@ -117,15 +150,48 @@ class WriteConfig:
         """The write that options ask for.
 
         Raises:
-            OptionError: a value that is not allowed.
+            OptionError: a value that is not allowed, or that another one rules out.
             UnsupportedError: a value that Hudi allows and that cannot be done here.
         """
         found = read_settings(cls, options, commit_metadata=_commit_metadata(options))
-        return replace(found, operation=_operation(found.operation, found.batch))
+        services = found.services
+        if found.concurrency.is_optimistic:
+            services = _beside_writers(services, options)
+        operation = _operation(found.operation, found.batch)
+        found = replace(found, operation=operation, services=services)
+        if found.idempotency.slot.existing is OnExisting.REPLACE and not found.may_replace_slot:
+            raise OptionError(
+                f"{ON_EXISTING.key} is replace, which is for insert and bulk_insert that keep rows "
+                f"of stored keys, without the BUCKET index; with {operation.value} as it is asked "
+                "for, append writes the rows again, which harms nothing, and reuse writes nothing"
+            )
+        return found
+
+    @property
+    def replaces_slot(self) -> bool:
+        """Whether rows of earlier commits of its slot are to go."""
+        return self.idempotency.slot.is_replaced
+
+    @property
+    def may_replace_slot(self) -> bool:
+        """Whether rows of earlier commits can be told from others, and go as these come."""
+        is_insert = self.recorded_operation in (Operation.INSERT, Operation.BULK_INSERT)
+        keeps = self.stored_keys is StoredKeys.KEEP
+        return is_insert and keeps and not self.index.is_hashed
+
+    @property
+    def on_existing(self) -> OnExisting:
+        """What is done where an earlier commit has filled the slot."""
+        if self.idempotency.slot.key is None:
+            return OnExisting.APPEND
+        default = OnExisting.REPLACE if self.may_replace_slot else OnExisting.APPEND
+        return self.idempotency.slot.existing or default
 
     @property
     def recorded_operation(self) -> Operation:
-        """The operation as the commit names it: a bulk insert may replace what there is."""
+        """The operation as the commit names it: an insert may replace what there is."""
+        if self.replaces_slot:
+            return Operation.INSERT_OVERWRITE
         is_bulk = self.operation is Operation.BULK_INSERT
         return (self.batch.bulk_overwrite if is_bulk else None) or self.operation
 
@@ -152,7 +218,8 @@ class WriteConfig:
     @property
     def fills_small_files(self) -> bool:
         """Whether new keys may go to file groups that exist."""
-        return self.operation in (Operation.UPSERT, Operation.INSERT)
+        is_filling = self.operation in (Operation.UPSERT, Operation.INSERT)
+        return is_filling and not self.replaces_slot
 
     @property
     def acts_without_rows(self) -> bool:
@@ -160,7 +227,7 @@ class WriteConfig:
         recorded = self.recorded_operation
         is_static = recorded is Operation.INSERT_OVERWRITE and self.batch.static_partitions
         empties = recorded is Operation.INSERT_OVERWRITE_TABLE or bool(is_static)
-        return empties or self.batch.allow_empty_commit
+        return empties or self.replaces_slot or self.batch.allow_empty_commit
 
     @property
     def is_streamed(self) -> bool:
@@ -193,6 +260,13 @@ class WriteConfig:
                 return self.batch.combine_before_insert or self.batch.is_deduplicated
 
 
+def _time(key: str, text: str | None) -> AskedInstant | None:
+    try:
+        return parse_instant(text) if text else None
+    except OptionError as error:
+        raise OptionError(f"option {key}: {error}") from error
+
+
 def _operation(asked: Operation, batch: BatchConfig) -> Operation:
     """An upsert that leaves out stored keys is an insert.
 
@@ -200,6 +274,26 @@ def _operation(asked: Operation, batch: BatchConfig) -> Operation:
     """
     is_insert = asked is Operation.UPSERT and batch.stored_keys is not StoredKeys.KEEP
     return Operation.INSERT if is_insert else asked
+
+
+def _beside_writers(services: ServicesConfig, options: Mapping[str, str]) -> ServicesConfig:
+    """The services of one who writes beside others, who may live though nothing is heard of them.
+
+    Raises:
+        OptionError: whatever is not committed is to be undone, and so what others write.
+    Source: HoodieWriteConfig.Builder.autoAdjustConfigsForConcurrencyMode and validate, Hudi 1.1.
+    """
+    is_told = not {FAILED_WRITES.key, *FAILED_WRITES.aliases}.isdisjoint(options)
+    if not is_told:
+        return replace(
+            services, clean=replace(services.clean, failed_writes=FailedWritesPolicy.LAZY)
+        )
+    if services.clean.failed_writes is FailedWritesPolicy.EAGER:
+        raise OptionError(
+            f"{FAILED_WRITES.key} is EAGER, which undoes what other writers have not committed; "
+            f"with {MODE.key} OPTIMISTIC_CONCURRENCY_CONTROL leave it out, which makes it LAZY"
+        )
+    return services
 
 
 def _commit_metadata(options: Mapping[str, str]) -> dict[str, str]:

@@ -50,7 +50,8 @@ class StorageListing:
             kept = is_kept or (lambda _: True)
             folders = [(path, entries) for path, entries in self._folders() if kept(path)]
         else:
-            folders = [(path, self.storage.list(path)) for path in sorted(partitions)]
+            listed = self.storage.list_folders(partitions)
+            folders = [(path, list(listed[path])) for path in sorted(listed)]
         found = [(path, each) for path, entries in folders for each in entries if not each.is_dir]
         bases = (BaseFile.of(path, each.name, each.size_bytes) for path, each in found)
         logs = [LogFile.of(path, each.name, each.size_bytes) for path, each in found]

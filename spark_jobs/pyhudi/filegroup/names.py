@@ -39,8 +39,9 @@ class BaseFileName:
 class LogFileName:
     """The parts of a log file's name.
 
-    ``base_instant`` is that of the file slice in table version 6, ``version`` counts the slice's
-    log files from 1. ``write_token`` is empty in names of very old releases. Files with ``is_cdc``
+    ``base_instant`` is that of the file slice in table version 6, where ``version`` counts the
+    slice's log files from 1; in later versions it is that of the write, and 1 is mostly the only
+    one. ``write_token`` is empty in names of very old releases. Files with ``is_cdc``
     hold change data and no rows of the table.
     """
 

@@ -19,7 +19,8 @@ from pyhudi.filegroup.slices import FileSlice, GroupId
 class Promise:
     """A file that a completed write made or appended to, and which bytes of it are the write's own.
 
-    ``slice_instant`` is the base instant of the file slice that the file belongs to.
+    ``slice_instant`` is the one in the file's name. No slice that begins after ``reach`` has the
+    file; of those before it the latest has.
 
     Units: bytes.
     """
@@ -27,6 +28,7 @@ class Promise:
     path: str
     group: GroupId
     slice_instant: str
+    reach: str
     instant: str
     begin: int
     end: int
@@ -50,9 +52,12 @@ class Damage:
         return f"{self.path} {self.problem}"
 
 
-def promises_of(instant: str, stats: Iterable[WriteStat]) -> Iterator[Promise]:
+def promises_of(
+    instant: str, stats: Iterable[WriteStat], completions: Mapping[str, str]
+) -> Iterator[Promise]:
     """What the statistics of a completed write promise of data files.
 
+    ``completions`` says when writes were completed, in table versions whose log files name them.
     Where they tell no size, as those of very old releases, only that the file is there. Files of
     change data hold no rows of the table, and are passed over.
     """
@@ -64,6 +69,7 @@ def promises_of(instant: str, stats: Iterable[WriteStat]) -> Iterator[Promise]:
                 path=stat.path or "",
                 group=(partition, log.file_id),
                 slice_instant=log.base_instant,
+                reach=completions.get(log.base_instant, log.base_instant),
                 instant=instant,
                 begin=stat.log_offset,
                 end=stat.log_offset + stat.total_write_bytes,
@@ -75,6 +81,7 @@ def promises_of(instant: str, stats: Iterable[WriteStat]) -> Iterator[Promise]:
                 path=stat.path or "",
                 group=(partition, base.file_id),
                 slice_instant=base.instant,
+                reach=base.instant,
                 instant=instant,
                 begin=0,
                 end=stat.file_size_bytes,
@@ -110,7 +117,7 @@ def damages(
         newest = _newest(own, seen.get(group, ""))
         for promise in own:
             problem = _problem(promise, sizes, counts)
-            if promise.slice_instant >= newest and problem:
+            if promise.reach >= newest and problem:
                 found[promise.path] = Damage(
                     path=promise.path,
                     group=group,

@@ -7,6 +7,21 @@ from dataclasses import dataclass
 from pyhudi.actions.file_group import GroupId as GroupId
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.filegroup.names import LogFileName, file_path, parse_base_file_name, parse_log_file_name
+from pyhudi.timeline.instant import METADATA_BOOTSTRAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSource:
+    """The file outside the table whose rows a skeleton has the meta columns of, row for row.
+
+    ``size_bytes`` and ``modified_ms`` are those that it had when the table was bootstrapped.
+    ``path_fields`` are the partition columns in path order, which may lie in its path alone.
+    """
+
+    uri: str
+    size_bytes: int
+    modified_ms: int = 0
+    path_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +30,8 @@ class BaseFile:
 
     ``path`` is relative to the table, ``partition`` the partition path, ``""`` without partitions.
     ``location`` is the path or URI of the bytes where they lie outside the table, ``""`` where they
-    lie at ``path``.
+    lie at ``path``. A file with a ``source`` is a skeleton: it has the meta columns alone, and the
+    other columns of its rows lie there.
     """
 
     path: str
@@ -25,6 +41,7 @@ class BaseFile:
     instant: str
     size_bytes: int
     location: str = ""
+    source: RowSource | None = None
 
     @classmethod
     def of(cls, partition: str, name: str, size_bytes: int) -> BaseFile | None:
@@ -45,6 +62,20 @@ class BaseFile:
     def name(self) -> str:
         """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def is_skeleton(self) -> bool:
+        """Whether it has the meta columns alone, made by a bootstrap that left the rows in place.
+
+        Source: AbstractTableFileSystemView.addBootstrapBaseFileIfPresent, Hudi 0.15 and 1.1 (by the
+        instant).
+        """
+        return self.instant == METADATA_BOOTSTRAP
+
+    @property
+    def bytes_to_read(self) -> int:
+        """The bytes of all its columns, those of its source included."""
+        return self.size_bytes + (0 if self.source is None else self.source.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

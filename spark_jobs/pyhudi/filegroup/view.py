@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pyhudi.filegroup.order import SliceOrder
 from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileGroup, FileSlice, GroupId, LogFile
@@ -32,8 +33,10 @@ def file_groups(
     deltas: dict[GroupId, dict[str, list[LogFile]]] = {}
     for log in sorted(logs, key=order.log_rank):
         group = log.partition, log.name.file_id
-        instant = order.base_instant(log, bases.get(group, {}).keys())
-        if is_committed(instant) or instant in compacting:
+        begun = chain(bases.get(group, ()), deltas.get(group, ()))
+        instant = order.base_instant(log, begun)
+        is_slice = is_committed(instant) or instant in compacting
+        if is_slice and order.is_read(log, is_committed):
             deltas.setdefault(group, {}).setdefault(instant, []).append(log)
     return tuple(
         FileGroup(

@@ -15,7 +15,13 @@ from typing import Literal
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
-from pyhudi.errors import CorruptTableError, MissingFileError, SchemaError, UnsupportedError
+from pyhudi.errors import (
+    CorruptTableError,
+    MissingFileError,
+    SchemaError,
+    StorageError,
+    UnsupportedError,
+)
 from pyhudi.filegroup.slices import BaseFile, LogWrite
 from pyhudi.fileslice.logs import log_problems
 from pyhudi.fileslice.opener import OpenBaseFile, open_base, read_errors
@@ -25,7 +31,9 @@ from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.logfile.scan import blocks_that_count
 from pyhudi.storage.storage import Storage
 
-Damage = Literal["missing file", "wrong size", "unreadable file", "wrong rows", "wrong footer"]
+Damage = Literal[
+    "missing file", "wrong size", "unreadable file", "wrong rows", "wrong footer", "wrong source"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +145,21 @@ def base_problem(base: OpenBaseFile, stated: StatedFile) -> FileProblem | None:
         base.footer.bloom_filter()
     except (CorruptTableError, SchemaError) as error:
         return unreadable(error)
+    return None
+
+
+def source_problem(base: OpenBaseFile) -> FileProblem | None:
+    """What is wrong with the file that a skeleton has its rows in; None for other files."""
+    if not base.file.is_skeleton:
+        return None
+    if base.file.source is None:
+        return FileProblem(
+            damage="wrong source", detail="the bootstrap index does not say which file has its rows"
+        )
+    try:
+        base.check_source()
+    except (CorruptTableError, StorageError, UnsupportedError) as error:
+        return FileProblem(damage="wrong source", detail=str(error))
     return None
 
 

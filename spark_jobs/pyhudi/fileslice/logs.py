@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -17,12 +17,14 @@ from pyhudi.config.read import WHAT_TO_DO
 from pyhudi.errors import CorruptTableError, SchemaError, located
 from pyhudi.filegroup.slices import LogWrite
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.logfile.contents import iter_rows, read_deletes
+from pyhudi.logfile.contents import columns_of_parts, iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.framing import BlockKind
-from pyhudi.logfile.merge.records import LogRecords, merge_log_records
+from pyhudi.logfile.merge.log_records import LogRecords
+from pyhudi.logfile.merge.records import merge_log_records
 from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.logfile.scan import blocks_that_count
+from pyhudi.merge.partial import noted, with_presence
 from pyhudi.schema.evolution.reconcile import reconcile
 
 OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
@@ -66,8 +68,9 @@ def read_log_records(
 ) -> LogRecords:
     """What the log files of a slice say, one record a key; ``counts`` notes what they hold.
 
-    Shapes: ``names`` in reading order; rows of the ``schema``, which has the columns to read;
-        ``writes`` as for ``counted_blocks``.
+    Shapes: ``names`` in reading order; rows of the ``schema``, which has the columns to read, with
+        notes behind them where blocks hold parts of rows, and then of all commits, whatever the
+        span; ``writes`` as for ``counted_blocks``.
 
     Guarantees: holds the content of one block at a time, and the records that
         ``merge_log_records`` holds.
@@ -83,12 +86,24 @@ def read_log_records(
     counts = LogCounts() if counts is None else counts
     counted = counted_blocks(names, open_file, reading.instant_test(), counts, writes)
     counts.instants = tuple(dict.fromkeys(block.instant for block in counted))
-    parts = _counted(_parts_of_files(counted, open_file, schema), counts)
+    noted_schema, optional = _with_presence(schema, counted)
+    if optional and reading.span is not None:
+        # What parts of rows lack is in rows of other commits.
+        every = replace(reading, span=None).instant_test()
+        counted = counted_blocks(names, open_file, every, writes=writes)
+        noted_schema, optional = _with_presence(schema, counted)
+    parts = _counted(_parts_of_files(counted, open_file, schema, optional), counts)
+    rule = reading.rule.for_rows(noted_schema)
     others = f" and {len(names) - 1} other log files" if len(names) > 1 else ""
     with located(f"{names[0]}{others}" if names else ""):
-        records = merge_log_records(parts, schema, reading.keys_of, reading.rule, reading.memory)
+        records = merge_log_records(parts, noted_schema, reading.keys_of, rule, reading.memory)
     counts.milliseconds = int((time.perf_counter() - started) * 1000)
     return records
+
+
+def _with_presence(schema: pa.Schema, blocks: Sequence[Block]) -> tuple[pa.Schema, tuple[str, ...]]:
+    partial = (columns_of_parts(block) for block in blocks)
+    return with_presence(schema, [own for own in partial if own is not None])
 
 
 def counted_blocks(
@@ -145,12 +160,12 @@ def log_problems(blocks: Sequence[Block], writes: Iterable[LogWrite]) -> Iterato
 
 
 def _parts_of_files(
-    blocks: Sequence[Block], open_file: OpenFile, schema: pa.Schema
+    blocks: Sequence[Block], open_file: OpenFile, schema: pa.Schema, optional: Sequence[str]
 ) -> Iterator[pa.Table | Deletes]:
     for name, of_file in groupby(blocks, key=lambda block: block.file):
         with open_file(name) as source:
             for block in of_file:
-                yield from _parts(block, source, schema)
+                yield from _parts(block, source, schema, optional)
 
 
 def _counted(
@@ -175,12 +190,23 @@ def _blocks(source: pa.NativeFile, name: str) -> Iterator[Block]:
         yield block
 
 
-def _parts(block: Block, source: pa.NativeFile, schema: pa.Schema) -> Iterator[pa.Table | Deletes]:
+def _parts(
+    block: Block, source: pa.NativeFile, schema: pa.Schema, optional: Sequence[str]
+) -> Iterator[pa.Table | Deletes]:
     if block.kind is BlockKind.DELETE:
         yield read_deletes(block, source)
         return
+    present = columns_of_parts(block)
+    # What a part of a row has not is in the row that it changes, and may be null here.
+    absent = frozenset() if present is None else frozenset(schema.names) - present
+    wanted = pa.schema(
+        [each.with_nullable(each.nullable or each.name in absent) for each in schema],
+        metadata=schema.metadata,
+    )
     try:
         for rows in iter_rows(block, source, schema.names):
-            yield reconcile(rows, schema)
+            whole = reconcile(rows, wanted if absent else schema)
+            whole = pa.Table.from_arrays(whole.columns, schema=schema) if absent else whole
+            yield noted(whole, optional, present)
     except SchemaError as error:
         raise SchemaError(f"{block.where} does not fit the table: {error}") from error

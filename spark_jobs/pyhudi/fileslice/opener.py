@@ -14,11 +14,20 @@ from pyhudi.basefile.open import BaseFileReader, open_base_file
 from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.errors import CorruptTableError, MissingFileError, StorageError, UnsupportedError
-from pyhudi.filegroup.slices import BaseFile
+from pyhudi.filegroup.slices import BaseFile, RowSource
+from pyhudi.fileslice.side_by_side import SideBySideReader
+from pyhudi.fileslice.sources import (
+    SourceReader,
+    check_size,
+    completed,
+    place_of_source,
+    source_errors,
+)
 from pyhudi.fileslice.stored_keys import key_columns, keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.schema.columns import one_array
 from pyhudi.schema.evolution.reconcile import reconcile
+from pyhudi.schema.metafields import META_FIELDS
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
 
@@ -27,12 +36,15 @@ from pyhudi.storage.storage import Storage
 class OpenBaseFile:
     """A base file that is open for reading: ``path`` in a ``storage``.
 
-    Raises: as ``read_errors``, while rows are read.
+    A skeleton's rows are those of its source, which is opened once a column of it is read.
+
+    Raises: as ``read_errors`` and, of a source, ``source_errors``, while rows are read.
     """
 
     storage: Storage
     path: str
     reader: BaseFileReader
+    file: BaseFile
 
     @property
     def footer(self) -> FooterMetadata:
@@ -66,14 +78,17 @@ class OpenBaseFile:
 
         Shapes: at most ``batch_rows`` rows; some column of the file where the schema has none.
         """
-        groups = self._row_groups(condition, share)
-        # Without any column there would be no rows either, so one is read to count them.
-        found = self.schema.names
-        names = [name for name in schema.names if name in found] or found[:1]
+        self._refuse_lost_rows(schema)
+        reader = self._reader_of(schema, condition)
+        groups = self._row_groups(reader, condition, share)
         with read_errors(self.storage, self.path):
-            for rows in self.reader.iter_tables(
+            # Without any column there would be no rows either, so one is read to count them.
+            names = reader.present(schema.names) or _any_column(reader)
+            for rows in reader.iter_tables(
                 names, groups, batch_rows=batch_rows, keep_dictionaries=keep_dictionaries
             ):
+                if self.file.source is not None:
+                    rows = completed(rows, schema, self.file)
                 whole = reconcile(rows, schema, keep_dictionaries=keep_dictionaries)
                 yield whole if schema.names else rows
 
@@ -96,13 +111,62 @@ class OpenBaseFile:
         if waiting:
             yield pa.chunked_array(waiting, pa.string())
 
-    def _row_groups(self, condition: RowCondition | None, share: slice | None) -> list[int]:
+    def check_source(self) -> None:
+        """Hold a skeleton's source against it, by bytes and rows; nothing of other files.
+
+        Raises:
+            BootstrapSourceError: it is gone, or another file.
+        """
+        if isinstance(self.reader, SideBySideReader):
+            with read_errors(self.storage, self.path):
+                self.reader.check_rows()
+
+    def _reader_of(self, schema: pa.Schema, condition: RowCondition | None) -> BaseFileReader:
+        """What has all columns that are read: of two files side by side maybe the skeleton."""
+        asked = {*schema.names, *(() if condition is None else condition.columns)}
+        if isinstance(self.reader, SideBySideReader) and asked <= {*META_FIELDS}:
+            return self.reader.skeleton
+        return self.reader
+
+    def _row_groups(
+        self, reader: BaseFileReader, condition: RowCondition | None, share: slice | None
+    ) -> list[int] | None:
+        """The row groups to read; None for all of them."""
+        if condition is None and share is None:
+            return None
         with read_errors(self.storage, self.path):
             if condition is None:
-                groups = list(range(self.reader.row_groups))
+                groups = list(range(reader.row_groups))
             else:
-                groups = self.reader.matching_row_groups(condition)
-        return groups if share is None else groups[share]
+                groups = reader.matching_row_groups(condition)
+        return groups if share is None else _shared(groups, share, reader)
+
+    def _refuse_lost_rows(self, schema: pa.Schema) -> None:
+        if not self.file.is_skeleton or self.file.source is not None:
+            return
+        own = [name for name in schema.names if name not in META_FIELDS]
+        if own:
+            raise CorruptTableError(
+                f"{self.storage.absolute(self.path)} has keys alone, and the table's bootstrap "
+                f"index does not say which file has its rows: column {own[0]} cannot be read",
+                where=self.storage.uri,
+            )
+
+
+def _shared(groups: list[int], share: slice, reader: BaseFileReader) -> list[int]:
+    """One of the shares of some row groups.
+
+    Of two files side by side it is neighbours, since a row group of one may reach over some of the
+    other, and would be read by several shares.
+    """
+    if not isinstance(reader, SideBySideReader):
+        return groups[share]
+    number, shares = share.start or 0, share.step or 1
+    return groups[len(groups) * number // shares : len(groups) * (number + 1) // shares]
+
+
+def _any_column(reader: BaseFileReader) -> list[str]:
+    return reader.present(META_FIELDS[:1]) or reader.schema.names[:1]
 
 
 @contextmanager
@@ -112,14 +176,33 @@ def open_base(storage: Storage, file: BaseFile) -> Iterator[OpenBaseFile]:
     Raises:
         UnsupportedError: a format that is not read here.
         OptionError: the file lies in another place whose scheme is not known.
-        CorruptTableError, MissingFileError, StorageError: as ``read_errors``.
+        CorruptTableError, MissingFileError, StorageError: as ``read_errors``; of a skeleton only
+            once a column of it is read.
     """
     home, path = home_of(storage, file)
     with ExitStack() as stack:
-        with read_errors(home, path):
-            source = stack.enter_context(home.open_input(path))
-            reader = open_base_file(source, name=home.absolute(path))
-        yield OpenBaseFile(storage=home, path=path, reader=reader)
+        if file.source is None:
+            reader = _opened(stack, home, path)
+        else:
+            reader = _side_by_side(stack, home, path, file.source)
+        yield OpenBaseFile(storage=home, path=path, reader=reader, file=file)
+
+
+def _opened(stack: ExitStack, home: Storage, path: str) -> BaseFileReader:
+    with read_errors(home, path):
+        source = stack.enter_context(home.open_input(path))
+        return open_base_file(source, name=home.absolute(path))
+
+
+def _side_by_side(stack: ExitStack, home: Storage, path: str, source: RowSource) -> BaseFileReader:
+    def open_source() -> BaseFileReader:
+        place, name = place_of_source(home, source.uri)
+        with source_errors(source):
+            handle = stack.enter_context(place.open_input(name))
+            check_size(source, handle.size())
+            return SourceReader(source=source, reader=open_base_file(handle, name=source.uri))
+
+    return SideBySideReader(lambda: _opened(stack, home, path), open_source, name=source.uri)
 
 
 def home_of(storage: Storage, file: BaseFile) -> tuple[Storage, str]:

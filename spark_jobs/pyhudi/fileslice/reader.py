@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi.basefile.condition import RowCondition
 from pyhudi.basefile.parquet import BATCH_ROWS
@@ -15,8 +14,11 @@ from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.logs import LogCounts, read_log_records
 from pyhudi.fileslice.opener import OpenBaseFile, open_base, read_errors
 from pyhudi.fileslice.reading import SliceReading
-from pyhudi.logfile.merge.records import LogRecords
+from pyhudi.fileslice.span import CommitSpan
+from pyhudi.logfile.merge.log_records import LogRecords
 from pyhudi.logfile.merge.rows import MergedPart, merged_parts
+from pyhudi.merge.partial import has_notes, own_names
+from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.metafields import COMMIT_TIME
 from pyhudi.storage.storage import Storage
 
@@ -49,16 +51,21 @@ class OpenSlice:
             can be among them.
         """
         stored = self._stored(condition, batch_rows, keep_dictionaries=keep_dictionaries)
-        return merged_parts(stored, self.records, self.reading.keys_of, self.reading.rule)
+        return merged_parts(stored, self.records, self.reading.keys_of, self._rule)
+
+    @property
+    def _rule(self) -> MergeRule:
+        return self.reading.rule.for_rows(self.records.rows.schema)
 
     def _stored(
         self, condition: RowCondition | None, batch_rows: int, *, keep_dictionaries: bool
     ) -> Iterator[pa.Table]:
         if self.base is None:
             return
-        schema, begin = self.records.rows.schema, self.reading.begin
-        since = None if begin is None else pc.field(COMMIT_TIME) > begin
-        if len(self.records) and self.reading.rule.asks_stored_rows:
+        noted_schema, span = self.records.rows.schema, _span(self.reading, self.records)
+        schema = pa.schema([noted_schema.field(name) for name in own_names(noted_schema)])
+        since = None if span is None else span.condition
+        if len(self.records) and self._rule.asks_stored_rows:
             condition = None
             if since is not None:
                 condition = RowCondition(expression=since, columns=(COMMIT_TIME,), schema=schema)
@@ -66,6 +73,11 @@ class OpenSlice:
             schema, condition=condition, batch_rows=batch_rows, keep_dictionaries=keep_dictionaries
         ):
             yield rows if since is None else rows.filter(since)
+
+
+def _span(reading: SliceReading, records: LogRecords) -> CommitSpan | None:
+    """The commits whose rows alone are merged; None for all, as parts of rows need them."""
+    return None if has_notes(records.rows.schema) else reading.span
 
 
 @contextmanager
@@ -93,7 +105,8 @@ def open_slice(
     file, base = found.base_file, None
     with ExitStack() as stack:
         # No row of a file is younger than the file.
-        if file is not None and (reading.begin is None or file.instant > reading.begin):
+        span = _span(reading, records)
+        if file is not None and (span is None or span.may_begin_before(file.instant)):
             base = stack.enter_context(open_base(storage, file))
         yield OpenSlice(reading=reading, records=records, base=base)
 

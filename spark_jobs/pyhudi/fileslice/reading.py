@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.options.merging import MergeMode
+from pyhudi.fileslice.span import CommitSpan
 from pyhudi.fileslice.stored_keys import key_columns, keys_of
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.deletes import OPERATION_FIELD
@@ -23,8 +24,8 @@ class SliceReading:
     """How log files are read and merged with base files.
 
     Blocks of writes that are not committed on the ``timeline``, or are later than ``as_of``, do not
-    count. With ``begin`` neither do they nor stored rows up to that instant: what changed after it
-    is merged with itself alone. ``virtual_keys`` makes the record keys of rows in tables that keep
+    count. With a ``span`` neither do they nor stored rows of other commits: what these changed is
+    merged with itself alone. ``virtual_keys`` makes the record keys of rows in tables that keep
     none. ``memory`` is the room for the log records of a slice.
 
     Source: HoodieMergeOnReadSnapshotReader and MergeOnReadIncrementalRelation, Hudi 0.15 and 1.1
@@ -34,7 +35,7 @@ class SliceReading:
     rule: MergeRule
     timeline: Timeline
     as_of: str | None = None
-    begin: str | None = None
+    span: CommitSpan | None = None
     virtual_keys: KeyGenerator | None = None
     memory: MergeMemory = DEFAULT_MEMORY
 
@@ -45,7 +46,7 @@ class SliceReading:
         """
         # A merger in Python sees whole rows.
         names = own if self.rule.mode is MergeMode.CUSTOM else asked
-        range_ends = () if self.begin is None else (COMMIT_TIME,)
+        range_ends = () if self.span is None else (COMMIT_TIME,)
         ordering = (path.partition(".")[0] for path in self.rule.ordering_fields)
         merged = (*self.rule.columns_to_merge(names), *ordering)
         deleting = (OPERATION_FIELD, *self.rule.deleting_columns)
@@ -57,9 +58,9 @@ class SliceReading:
         is_committed = self.timeline.committed_test()
 
         def is_wanted(instant: str) -> bool:
-            is_early = self.begin is not None and instant <= self.begin
+            is_other = self.span is not None and not self.span.holds(instant)
             is_late = self.as_of is not None and instant > self.as_of
-            return not is_early and not is_late and is_committed(instant)
+            return not is_other and not is_late and is_committed(instant)
 
         return is_wanted
 

@@ -153,9 +153,10 @@ def _batches(
     if merged is not None:
         yield from merged
         return
-    keys = key_columns(context.virtual_keys)
+    wanted = {*key_columns(context.virtual_keys), *needed}
+    schema = pa.schema([field for field in context.schema if field.name in wanted])
     with open_base(context.storage, file) as base:
-        yield from base.tables(list(dict.fromkeys([*keys, *needed])))
+        yield from base.rows(schema)
 
 
 def _with_own_paths(context: RelocationContext, rows: pa.Table) -> pa.Table:

@@ -20,6 +20,11 @@ Status = Literal[
     "archived",
 ]
 
+_MAPPINGS = (
+    *("records", "files", "seconds", "stages", "failures", "by_partition", "by_instant"),
+    *("requests", "application"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
@@ -37,10 +42,17 @@ class JobResult:
     are written, the seconds that tasks spent on them. ``failures`` is empty unless
     records failed: ``examples`` are the ``key`` and ``cause`` of the first, ``saved_to`` says where
     all of them are. ``by_partition`` has the ``files`` and ``bytes`` of each partition path that
-    would be deleted, ``by_instant`` the ``action``, ``files`` and ``bytes`` of each instant that
-    would be archived, in the answer of a job that was only to look: its status is ``planned``.
+    would be deleted or bootstrapped, and the ``mode`` and ``rows`` of the latter; ``by_instant``
+    the ``action``, ``files`` and ``bytes`` of each instant that would be archived, in the answer of
+    a job that was only to look: its status is ``planned``.
+    ``requests`` counts those to the object store where the table lies, of driver and tasks, as
+    ``get``, ``put``, ``list``, ``head``, ``delete`` and ``multipart``; those among them that are
+    about markers and heartbeats are counted once more by these names. It is empty elsewhere.
     ``savepoints`` are those of the table, where they are asked for: ``instant``, ``user``,
-    ``comment``, ``created_ms`` and the number of ``files`` of each.
+    ``comment``, ``created_ms`` and the number of ``files`` of each. ``conflicts`` counts how often
+    a write was done again because others had changed the same meanwhile. ``anomaly`` says what was
+    committed beside this write and should not have been, if anything: the lock has failed.
+    ``application`` is Spark's: its ``id``, and ``ui``, the address of its page while it runs.
     """
 
     status: Status
@@ -58,16 +70,19 @@ class JobResult:
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: Mapping[str, Any] = field(default_factory=dict)
     schema_changes: tuple[str, ...] = ()
-    by_partition: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    by_partition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     by_instant: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reason: str | None = None
+    requests: Mapping[str, int] = field(default_factory=dict)
     savepoints: tuple[Mapping[str, Any], ...] = ()
+    conflicts: int = 0
+    anomaly: str | None = None
+    application: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, in the order of the fields."""
         plain: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        names = ("records", "files", "seconds", "stages", "failures", "by_partition", "by_instant")
-        for name in names:
+        for name in _MAPPINGS:
             plain[name] = dict(plain[name])
         for name in ("partitions", "schema_changes"):
             plain[name] = list(plain[name])

@@ -58,6 +58,14 @@ class UpsertRequest(Request):
             option=table.ORDERING_FIELD,
         ),
     ] = None
+    ordering_value: Annotated[
+        str | None,
+        Flag(
+            help="a time, with its zone, that is the value of the ordering field in all rows; the "
+            "source has no such column",
+            option=operations.ORDERING_VALUE,
+        ),
+    ] = None
     partitions_to_delete: Annotated[
         str | None,
         Flag(
@@ -84,6 +92,29 @@ class UpsertRequest(Request):
         ),
     ] = None
 
+    slot_key: Annotated[
+        str | None,
+        Flag(
+            help="which part of the source this is, such as a day: commits that carry this text "
+            "are of the same part, whichever request made them",
+            option=operations.SLOT,
+        ),
+    ] = None
+    on_existing: Annotated[
+        str | None,
+        Flag(
+            help="what to do where a commit of the same part is there: append, reuse or replace",
+            option=operations.ON_EXISTING,
+        ),
+    ] = None
+    slot_since: Annotated[
+        str | None,
+        Flag(
+            help="a time before anybody can have written this part of the source",
+            option=operations.SLOT_SINCE,
+        ),
+    ] = None
+
     @property
     def operation_name(self) -> str:
         """What the result calls the operation."""
@@ -100,6 +131,12 @@ class UpsertRequest(Request):
             raise OptionError(
                 f"--if-source-missing is {self.if_source_missing!r}; allowed: {allowed}"
             )
+        for option, text in (
+            (operations.ON_EXISTING, self.on_existing),
+            (operations.ORDERING_VALUE, self.ordering_value),
+        ):
+            if text:
+                option.read({option.key: text})
         if not self.source:
             self.options()
 

@@ -52,6 +52,21 @@ def read_deletes(block: Block, source: pa.NativeFile) -> Deletes:
     return decode_deletes(block.read(source), where=block.where)
 
 
+def columns_of_parts(block: Block) -> frozenset[str] | None:
+    """The columns of the rows in a block that holds parts of rows; None for any other block.
+
+    Raises:
+        CorruptTableError: it does not say which columns they are.
+    Source: HoodieDataBlock.containsPartialUpdates, Hudi 1.0 and 1.1.
+    """
+    if block.header.get(HeaderKey.IS_PARTIAL, "").lower() != "true":
+        return None
+    try:
+        return frozenset(avro_rows.record_schema(_schema(block)).arrow.names)
+    except SchemaError as error:
+        raise CorruptTableError(f"{block.where} cannot be read: {error}") from error
+
+
 def _schema(block: Block) -> str:
     schema = block.header.get(HeaderKey.SCHEMA)
     if schema is None:

@@ -92,5 +92,3 @@ def _refuse_senseless(block: Block) -> None:
         raise UnsupportedError(f"{block.where} holds change data, which is not read")
     if block.kind in _HOLDS_ROWS and not block.instant:
         raise CorruptTableError(f"{block.where} does not say of which write it is")
-    if HeaderKey.IS_PARTIAL in block.header:
-        raise UnsupportedError(f"{block.where} holds parts of rows, which is not read")

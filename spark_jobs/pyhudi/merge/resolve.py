@@ -12,6 +12,7 @@ from pyhudi.config.options.merging import DELETE_FIELD, DELETE_MARKER, DeleteMar
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.merge.custom import load_merger
+from pyhudi.merge.partial import Filling
 from pyhudi.merge.rule import OPERATION, MergeRule
 from pyhudi.schema.columns import field_at
 
@@ -74,6 +75,7 @@ def stored_rule(
     Source: HoodieReaderContext.initRecordMerger, Hudi 1.1.
     """
     mode = config.merge_mode
+    filling = _filling(config, mode, schema, defaults)
     ordering = tuple(path for path in config.ordering_fields if field_at(schema, path) is not None)
     if mode is MergeMode.EVENT_TIME and not ordering:
         mode = MergeMode.COMMIT_TIME
@@ -83,7 +85,37 @@ def stored_rule(
         delete_marker=_marker(config, mode, schema),
         defaults=defaults if mode is MergeMode.NON_DEFAULTS else {},
         merger=config.custom_merger,
+        filling=filling,
     )
+
+
+def _filling(
+    config: TableConfig, mode: MergeMode, schema: pa.Schema, defaults: Mapping[str, object]
+) -> Filling | None:
+    """Which values are taken from the older record, in tables that say so.
+
+    Source: PartialUpdateHandler.reconcileDefaultValues, Hudi 1.1, which compares Java's objects and
+    not their values: a default is told where Java has one object for it, that is of booleans and of
+    whole numbers of a byte.
+    """
+    kind = config.partial_update
+    if kind is None or mode not in (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME):
+        return None
+    types = {each.name: each.type for each in schema}
+    cached = {
+        name: value
+        for name, value in defaults.items()
+        if name in types and _is_one_object(value, types[name])
+    }
+    # A column with another default has no null by default.
+    unheard = dict.fromkeys(defaults.keys() - cached.keys())
+    return Filling(kind=kind, defaults={**unheard, **cached}, unavailable=config.unavailable_value)
+
+
+def _is_one_object(value: object, kind: pa.DataType) -> bool:
+    if isinstance(value, bool):
+        return bool(pa.types.is_boolean(kind))
+    return isinstance(value, int) and bool(pa.types.is_integer(kind)) and -128 <= value <= 127
 
 
 def bulk_rule(rule: MergeRule, config: TableConfig) -> MergeRule:

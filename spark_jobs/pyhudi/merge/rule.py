@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi.config.options.merging import DeleteMarker, MergeMode
+from pyhudi.config.options.merging import DeleteMarker, MergeMode, PartialUpdate
+from pyhudi.errors import UnsupportedError
 from pyhudi.merge.choice import Step, choose, choose_rows, filled, fold
 from pyhudi.merge.custom import run_merger, with_soft_deletes
 from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes, text_is
@@ -25,6 +26,7 @@ from pyhudi.merge.ordering import (
     stored_is_newer,
     surviving_positions,
 )
+from pyhudi.merge.partial import Filling, filled_up, has_notes
 from pyhudi.schema.columns import Column, Flags, flags_of
 from pyhudi.schema.metafields import META_FIELDS
 
@@ -55,7 +57,9 @@ class MergeRule:
     ``ordering_fields`` is empty where the order of arrival counts; ``COMMIT_TIME``,
     ``NON_DEFAULTS`` and ``DMS`` look at them within a batch alone. ``defaults`` has the default
     values of the table's columns that are not null. ``merger`` is the class path of the merger
-    that ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted.
+    that ``CUSTOM`` calls. ``ignores_deletes`` writes rows that say they are deleted. ``filling``
+    says which values of a record are taken from the one that it goes before, of ``COMMIT_TIME``
+    and ``EVENT_TIME`` alone.
     """
 
     mode: MergeMode
@@ -64,16 +68,36 @@ class MergeRule:
     defaults: Mapping[str, object] = field(default_factory=dict)
     merger: str | None = None
     ignores_deletes: bool = False
+    filling: Filling | None = None
+
+    @property
+    def weighs_deletes(self) -> bool:
+        """Whether a delete is a record among others, and goes first by its ordering value."""
+        return self.mode in (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME, MergeMode.DMS)
 
     @property
     def keeps_whole_rows(self) -> bool:
         """Whether a merged row is always one of the two, so that ordering columns decide alone."""
-        return self.mode in (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME, MergeMode.DMS)
+        return self.weighs_deletes and self.filling is None
 
     @property
     def asks_stored_rows(self) -> bool:
         """Whether the stored row has a say in the merged row of a key."""
-        return self.mode not in (MergeMode.COMMIT_TIME, MergeMode.DMS)
+        return self.filling is not None or self.mode not in (MergeMode.COMMIT_TIME, MergeMode.DMS)
+
+    def for_rows(self, schema: pa.Schema) -> MergeRule:
+        """The rule of records some of which are parts of rows, where a schema has notes of that.
+
+        Raises:
+            UnsupportedError: a rule that knows whole rows alone, as Hudi's do.
+        """
+        if not has_notes(schema):
+            return self
+        if self.mode not in (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME):
+            raise UnsupportedError(
+                f"log files hold parts of rows, which cannot be merged by {self.mode.value}"
+            )
+        return replace(self, filling=Filling(kind=PartialUpdate.KEEP_VALUES))
 
     @property
     def may_keep_stored(self) -> bool:
@@ -89,6 +113,8 @@ class MergeRule:
 
     def columns_to_merge(self, names: Sequence[str]) -> list[str]:
         """Of a table's columns those that ``merge`` needs of the stored rows."""
+        if self.filling is not None:
+            return list(names)
         if not self.keeps_whole_rows:
             return [name for name in names if name not in META_FIELDS]
         needed = {path.partition(".")[0] for path in self.ordering_fields}
@@ -147,6 +173,15 @@ class MergeRule:
         nothing = np.zeros(incoming.num_rows, dtype=bool)
         deleted = self.deleted(incoming)
         is_deleted = nothing if deleted is None else deleted
+        if self.filling is not None:
+            is_kept = self._is_newer(stored, incoming)
+            rows = filled_up(
+                *(stored, incoming),
+                later_first=~is_kept,
+                fills=~is_deleted,
+                by=self.filling,
+            )
+            return _merged(rows, is_kept & is_deleted, is_deleted)
         match self.mode:
             case MergeMode.EVENT_TIME:
                 return _merged(incoming, self._is_newer(stored, incoming), is_deleted)
@@ -165,7 +200,7 @@ class MergeRule:
                 return _merged(incoming, nothing, is_deleted)
 
     def _is_newer(self, stored: pa.Table, incoming: pa.Table) -> Flags:
-        if not self.ordering_fields:
+        if not self.ordering_fields or self.mode is MergeMode.COMMIT_TIME:
             return np.zeros(incoming.num_rows, dtype=bool)
         paths = self.ordering_fields
         return stored_is_newer(ordering_columns(stored, paths), ordering_columns(incoming, paths))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyhudi.config.known import check_known
 from pyhudi.config.options.archive import LEAST_COMMITS, ArchiveConfig
 from pyhudi.config.table import TableConfig
-from pyhudi.config.write import HeartbeatConfig, WriteConfig
+from pyhudi.config.write import WriteConfig
 from pyhudi.errors import UnsupportedError
 from pyhudi.jobs.archive import ARCHIVE, ArchiveRequest
 from pyhudi.jobs.result import JobResult, Status
@@ -55,7 +55,7 @@ def archive_table(environment: Environment, request: ArchiveRequest) -> JobResul
             found = planned_instants(table, archive)
         return _planned(table, watch, found) if found else _nothing(table, watch, archive)
     with watch.stage("archive"):
-        done = _archive(environment, table, archive, config.heartbeat)
+        done = _archive(environment, table, config)
     if not done.files:
         return _nothing(table, watch, archive)
     return replace(
@@ -76,7 +76,7 @@ def archive_after(run: WriteRun, result: JobResult) -> None:
     table = load_table(run.target.storage)
     if find_archivable(table, config):
         with run.watch.stage("archive"):
-            _archive(run.environment, table, config, run.config.heartbeat)
+            _archive(run.environment, table, run.config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +120,8 @@ def check_archivable(config: TableConfig, where: str) -> None:
         )
 
 
-def _archive(
-    environment: Environment, table: Table, config: ArchiveConfig, heartbeat: HeartbeatConfig
-) -> Archived:
+def _archive(environment: Environment, table: Table, asked: WriteConfig) -> Archived:
+    config = asked.services.archive
     remove = partial(_remove, environment.runner, table.active, config.delete_parallelism)
     least, _ = instants_to_keep(table.timeline, config)
     if least > config.least_commits:
@@ -130,7 +129,14 @@ def _archive(
             "%s: %d commits stay instead of %s=%d, as cleans keep the files of %d",
             *(table.config.name, least, LEAST_COMMITS.key, config.least_commits, least - 2),
         )
-    done = archive(writer_of(table, environment.clock, heartbeat), config, remove)
+    writer = writer_of(
+        table,
+        environment.clock,
+        asked.heartbeat,
+        gate=environment.gate(table.storage, asked),
+        concurrency=asked.concurrency,
+    )
+    done = archive(writer, config, remove)
     if done.files:
         _log.info(
             "%s: %d instants archived, %s to %s",

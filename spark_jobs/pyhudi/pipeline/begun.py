@@ -9,16 +9,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from pyhudi.actions.commit import stats_by_partition
+from pyhudi.actions.commit import CommitMetadata, stats_by_partition
 from pyhudi.actions.replace import RequestedReplace
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
 from pyhudi.errors import (
     AlreadyExistsError,
     HudiError,
+    MissingFileError,
     RequestError,
     StorageError,
     TableChangedError,
+    WriteConflictError,
 )
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
@@ -26,10 +28,27 @@ from pyhudi.services.recovery import recover
 from pyhudi.table.create import create_table
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_made, load_table
+from pyhudi.timeline.clock import about
 from pyhudi.timeline.instant import Action, Instant
+from pyhudi.transaction.conflicts.conflict import ConflictRules
 from pyhudi.transaction.instant_run import InstantRun
+from pyhudi.transaction.markers import delete_written
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
+from pyhudi.transaction.optimistic.exclusion import KeySearch, PartitionSearch, Shared
+from pyhudi.write.plan.kept import FilesWritten
 
+# Between two tries; longer after each, so that several that met do not meet again.
+_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFiles:
+    """Files of an earlier try, and the partitions that others have changed since it."""
+
+    files: FilesWritten
+    changed: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +56,31 @@ class Begun:
     """A write whose instant is requested, and the table as it was then.
 
     ``is_expected`` says whether it is the table that the write was resolved for, or one that was
-    made for it.
+    made for it. ``shared`` is there where others write at the same time, and ``kept`` when an
+    earlier try at this instant met a conflict.
     """
 
     run: WriteRun
     instant: InstantRun
     table: Table
     is_expected: bool
+    shared: Shared | None = None
+    kept: KeptFiles | None = None
+
+    def start(self, plan: CommitMetadata) -> None:
+        """Make the instant inflight, unless it is since an earlier try."""
+        if not self.instant.is_started:
+            self.instant.start(plan)
+
+    def look_for_keys(self, search: KeySearch) -> None:
+        """Say how file groups that others write meanwhile are searched for keys of this write."""
+        if self.shared is not None:
+            self.shared.search = search
+
+    def empty_partitions(self, search: PartitionSearch) -> None:
+        """Say which partitions are meant to be emptied, those among them that others make."""
+        if self.shared is not None:
+            self.shared.empties = search
 
 
 WriteFiles: TypeAlias = Callable[[Begun], Written]
@@ -53,16 +90,55 @@ WriteFiles: TypeAlias = Callable[[Begun], Written]
 def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
     """Begin the write, let its files be written, and commit them.
 
-    The table is made if need be, other writers are waited for, and dead ones are undone.
+    The table is made if need be, other writers are waited for, and dead ones are undone. Where
+    writers go on beside each other none of this is waited for, and a write that met a conflict is
+    done again, some times.
 
     Raises:
         TableChangedError: the rows were prepared for another table than there is now.
-        ConflictError: others were at work for too long, or took this writer for dead.
+        ConflictError: others were at work for too long, took this writer for dead, or changed the
+            same whenever it was tried.
         RequestError: found before any file is written; the instant leaves no trace.
     """
+    tries = _Tries(run)
+    while True:
+        try:
+            return replace(_attempt(run, write_files, tries), conflicts=tries.conflicts)
+        except WriteConflictError as error:
+            tries.take(error)
+        run = _resolved_again(run)
+        if run.earlier is not None:
+            return run.already(run.earlier)
+
+
+class _Tries:
+    """How often a write has met a conflict, and may go on all the same."""
+
+    def __init__(self, run: WriteRun) -> None:
+        self._most, self._clock = run.config.concurrency.conflict_retries, run.environment.clock
+        self.conflicts = 0
+
+    def take(self, error: WriteConflictError) -> None:
+        """Pause before the next try.
+
+        Raises:
+            WriteConflictError: the one given, where there is none.
+        """
+        if self.conflicts == self._most:
+            raise error
+        self.conflicts += 1
+        _log.warning("%s; trying again, %d of %d", error, self.conflicts, self._most)
+        self._clock.sleep(about(min(_PAUSE_S * 2**self.conflicts, _LONGEST_PAUSE_S)))
+
+
+def _attempt(run: WriteRun, write_files: WriteFiles, tries: _Tries) -> JobResult:
     storage = run.target.storage
     with ExitStack() as held:
-        begun = run.turn.take(lambda: run.writer(load_table(storage)), partial(_begin, run, held))
+        begin = partial(_begin, run, held)
+        if run.gate.is_shared:
+            begun = begin()
+        else:
+            begun = run.turn.take(lambda: run.writer(load_table(storage)), begin)
         earlier = run.committed_meanwhile(begun.table)
         if earlier is not None:
             begun.instant.withdraw()
@@ -70,12 +146,70 @@ def write_at_an_instant(run: WriteRun, write_files: WriteFiles) -> JobResult:
         with _dropping_saved(begun):
             try:
                 begun = _on_table_of_now(begun)
-                written = write_files(begun)
+                with _Overtaken(begun.instant):
+                    written = write_files(begun)
             except (RequestError, TableChangedError):
                 if not begun.instant.is_started:
                     begun.instant.withdraw()
                 raise
+            return _commit_or_go_on(begun, written, write_files, tries)
+
+
+def _commit_or_go_on(
+    begun: Begun, written: Written, write_files: WriteFiles, tries: _Tries
+) -> JobResult:
+    """Commit; after a conflict with earlier instants alone, write again what they have changed.
+
+    Those who went on from later instants need a later one too, under which every file is written
+    again: files of a file group follow each other by the instants in their names.
+    """
+    while True:
+        try:
             return _commit(begun, written)
+        except WriteConflictError as error:
+            following = _following(begun, written, error)
+            if following is None:
+                raise
+            tries.take(error)
+        begun = following
+        with _Overtaken(begun.instant):
+            written = write_files(begun)
+
+
+class _Overtaken:
+    """Says of a file that is gone that others took it away; tasks tell of it in their words."""
+
+    def __init__(self, instant: InstantRun) -> None:
+        self._instant = instant
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and MissingFileError.__name__ in f"{kind} {error}":
+            self._instant.check_not_overtaken(error)
+
+
+def _following(begun: Begun, written: Written, error: WriteConflictError) -> Begun | None:
+    """The write on the table as it is now, with the files that it keeps; None without any."""
+    if begun.shared is None or written.files is None:
+        return None
+    instant = begun.instant.instant
+    changes = begun.shared.earlier_changes(instant, error)
+    if changes is None:
+        return None
+    table, groups, partitions = changes
+    if begun.run.has_other_schema(table):
+        return None
+    kept = written.files.beside(groups, partitions)
+    if not kept.stats:
+        return None
+    paths = {stat.path for stat in kept.stats}
+    gone = [stat.path for stat in written.files.stats if stat.path and stat.path not in paths]
+    delete_written(table.storage, instant, gone)
+    _log.info("%s: %d of %d files are kept", instant, len(kept.stats), len(written.files.stats))
+    begun.shared.see(table, instant)
+    return replace(begun, table=table, kept=KeptFiles(files=kept, changed=partitions))
 
 
 def _begin(run: WriteRun, held: ExitStack) -> Begun:
@@ -85,8 +219,10 @@ def _begin(run: WriteRun, held: ExitStack) -> Begun:
     plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
     writer = run.writer(table)
     run.drop_saved(*recover(writer))
-    instant = held.enter_context(InstantRun(writer, action, plan))
-    return Begun(run=run, instant=instant, table=table.refresh(), is_expected=is_expected)
+    shared = Shared(ConflictRules.of(writer.concurrency)) if run.gate.is_shared else None
+    instant = held.enter_context(InstantRun(writer, action, plan, exclusion=shared))
+    now = table.refresh() if shared is None else shared.table
+    return Begun(run=run, instant=instant, table=now, is_expected=is_expected, shared=shared)
 
 
 def _on_table_of_now(begun: Begun) -> Begun:
@@ -99,13 +235,23 @@ def _on_table_of_now(begun: Begun) -> Begun:
     run, table = begun.run, begun.table
     if begun.is_expected and not run.has_other_schema(table):
         return begun
+    return replace(begun, run=_resolved_again(run))
+
+
+def _resolved_again(run: WriteRun) -> WriteRun:
+    """The same write on the table as it is, with the rows that it has.
+
+    Raises:
+        TableChangedError: its rows would have to be read again for that.
+        RequestError: rows or request do not fit the table as it is.
+    """
     now = run.again()
     if now.config != run.config or now.target.keying != run.target.keying:
         raise TableChangedError(
             "another writer has changed the table's schema meanwhile; retry",
-            where=table.storage.uri,
+            where=run.target.storage.uri,
         )
-    return replace(begun, run=now)
+    return now
 
 
 def _prepared(run: WriteRun) -> tuple[Table, bool]:
@@ -120,7 +266,9 @@ def _prepared(run: WriteRun) -> tuple[Table, bool]:
         except AlreadyExistsError:
             is_expected = False
     table = load_made(target.storage) if target.table is None else target.table.refresh()
-    if table.config.metadata_partitions:
+    if run.gate.is_shared:
+        check_no_metadata_table(table)
+    elif table.config.metadata_partitions:
         disable(table.storage, table.config)
     return table, is_expected
 
@@ -160,7 +308,8 @@ def _commit(begun: Begun, written: Written) -> JobResult:
     changes = run.target.schema_changes
     if changes:
         _log.info("%s: the schema has changed: %s", table.config.name, "; ".join(changes))
-    return run.result("committed", completed.time, _completion_time(table, completed), written)
+    done = run.result("committed", completed.time, _completion_time(table, completed), written)
+    return replace(done, anomaly=instant.anomaly)
 
 
 def _why_nothing(run: WriteRun, written: Written) -> str:

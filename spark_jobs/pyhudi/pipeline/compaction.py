@@ -54,6 +54,8 @@ from pyhudi.table.result import job_result
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.gate import Gate
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
 from pyhudi.transaction.turn import Turn
 from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import full_file_bytes
@@ -162,6 +164,7 @@ class CompactionService:
     extra: Mapping[str, str]
     watch: Stopwatch
     turn: Turn
+    gate: Gate
 
     def schedule(self) -> JobResult:
         """Plan a compaction where one is due."""
@@ -206,6 +209,8 @@ class CompactionService:
         earlier = self._earlier(table, key) if found is None and key else None
         if earlier is not None and earlier.instant == instant:
             return self._result("already_committed", instant, earlier.stats)
+        if self.gate.is_shared:
+            check_no_metadata_table(table)
         if found is not None and table.config.metadata_partitions:
             disable(table.storage, table.config)
         with ExitStack() as held:
@@ -271,6 +276,8 @@ class CompactionService:
             self.config.heartbeat,
             self.turn,
             undoes_dead=policy is not FailedWritesPolicy.NEVER,
+            gate=self.gate,
+            concurrency=self.config.concurrency,
         )
 
     def _nothing(self, what: str) -> JobResult:
@@ -319,7 +326,8 @@ def compaction_service(
         config=config,
         extra=extra,
         watch=watch,
-        turn=Turn(config.wait, partial(watch.stage, "wait")),
+        turn=Turn(config.concurrency.wait, partial(watch.stage, "wait")),
+        gate=environment.gate(storage, config),
     )
 
 
@@ -349,7 +357,7 @@ def _tasks(slices: tuple[FileSlice, ...], parallelism: int) -> tuple[tuple[FileS
     """Which slices one task compacts after another, the largest tasks first."""
     sizes = [
         (
-            0 if each.base_file is None else each.base_file.size_bytes,
+            0 if each.base_file is None else each.base_file.bytes_to_read,
             sum(log.size_bytes for log in each.log_files),
         )
         for each in slices

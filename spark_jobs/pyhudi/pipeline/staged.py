@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import partial
 
 from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.config.options.operations import StoredKeys
@@ -13,8 +14,8 @@ from pyhudi.filegroup.names import hash_bucket_file_id
 from pyhudi.filegroup.slices import AppendTarget, BaseFile
 from pyhudi.pipeline.batch.staging import StagedBatch
 from pyhudi.pipeline.begun import Begun
-from pyhudi.pipeline.files.routing import write_buckets
-from pyhudi.pipeline.lookup.result import LookupResult, look_up, profile_of
+from pyhudi.pipeline.files.routing import DoneBuckets, write_buckets
+from pyhudi.pipeline.lookup.result import LookupResult, groups_with_keys, look_up, profile_of
 from pyhudi.pipeline.lookup.tagging import TaggedBatch
 from pyhudi.pipeline.replacing import replaced_groups
 from pyhudi.pipeline.write_run import WriteRun, Written, note_files
@@ -22,6 +23,7 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.clock import new_file_id_prefix
 from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
 from pyhudi.write.plan.hash_buckets import assign_hash_buckets
+from pyhudi.write.plan.kept import FilesWritten
 from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
 
 
@@ -33,6 +35,8 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
         ConflictError: file groups to update are under a pending clustering.
     """
     run, table = begun.run, begun.table
+    if run.config.needs_lookup and not run.config.index.is_hashed:
+        begun.look_for_keys(partial(groups_with_keys, run, staged))
     replaced = replaced_groups(run, table, staged.partitions)
     with run.watch.stage("lookup") as noted:
         found = look_up(run, staged, table)
@@ -47,18 +51,40 @@ def write_staged(begun: Begun, staged: StagedBatch) -> Written:
         if profile.is_empty and run.is_nothing(nothing):
             return nothing
         plan = _plan(run, table, profile, found)
-        begun.instant.start(_intent(run, profile, found))
+        begun.instant.look_early(frozenset(plan.by_file))
+        begun.start(_intent(run, profile, found))
+        kept, skipped = _kept(begun, plan)
         if not plan.buckets:
             return nothing
         with run.watch.stage("write") as noted:
-            context = run.context(table, begun.instant.instant)
-            schema = run.target.keying.schema
-            stats = write_buckets(run.runner, staged, found, plan, context=context, schema=schema)
-            stats = _with_ignored(stats, ignored)
-            note_files(noted, stats)
-        return replace(nothing, stats=tuple(stats), ignored=None)
+            stats = write_buckets(
+                run.runner,
+                staged,
+                found,
+                plan,
+                context=run.context(table, begun.instant.instant),
+                schema=run.target.keying.schema,
+                done=DoneBuckets(skipped=skipped, before=kept.buckets),
+            )
+            counted = _with_ignored([*kept.stats, *stats], ignored)
+            note_files(noted, counted[len(kept.stats) :])
+        files = kept.and_then(tuple(stats), plan)
+        return replace(
+            nothing,
+            stats=tuple(counted),
+            ignored=None,
+            files=None if found.relocated else files,
+        )
     finally:
         found.release()
+
+
+def _kept(begun: Begun, plan: BucketPlan) -> tuple[FilesWritten, frozenset[int]]:
+    """The files of an earlier try that this one has no need to write, and the buckets they fill."""
+    if begun.kept is None:
+        return FilesWritten(), frozenset()
+    files, changed = begun.kept.files.fits(plan, begun.kept.changed), begun.kept.changed
+    return files, files.not_to_write(plan, changed)
 
 
 def _with_ignored(stats: list[WriteStat], ignored: int) -> list[WriteStat]:

@@ -1,14 +1,16 @@
-"""What each stage of a job took and moved, and one log line for each."""
+"""What a job and each of its stages took and moved, and one log line for each."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from pyhudi.jobs.result import JobResult
 from pyhudi.runner.runner import Runner
+from pyhudi.storage.objects.requests import made, of_table, since, total
 
 _log = logging.getLogger(__name__)
 
@@ -57,10 +59,13 @@ class Stopwatch:
     def stage(self, name: str) -> Iterator[Stage]:
         """Measure one stage, and log its end; its tasks run under its name."""
         stage = self._stages.setdefault(name, Stage())
-        started = time.perf_counter()
+        started, before = time.perf_counter(), made()
         with self._runner.named(f"{self._table}: {name}") as spilled_bytes:
             yield stage
             stage.spilled_bytes += spilled_bytes()
+        requests = sum(map(total, since(before).values()))
+        if requests:
+            stage.details["requests"] = stage.details.get("requests", 0) + requests
         stage.seconds += time.perf_counter() - started
         _log.info("%s: %s took %s", self._table, name, _text(stage))
 
@@ -73,6 +78,16 @@ class Stopwatch:
     def stages(self) -> dict[str, Mapping[str, float]]:
         """The stages that have ended, by name."""
         return {name: stage.as_dict() for name, stage in self._stages.items() if stage.seconds}
+
+
+def with_requests(work: Callable[[], JobResult]) -> JobResult:
+    """The answer of a job, with the requests that were made to its table's store meanwhile.
+
+    Not: two jobs on one table at once in one process are not told apart.
+    """
+    before = made()
+    result = work()
+    return replace(result, requests=of_table(since(before), result.base_path))
 
 
 def _text(stage: Stage) -> str:

@@ -93,10 +93,13 @@ class Target:
         return with_meta_avro(self.avro_schema)
 
 
-def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None) -> Target:
+def resolve_target(
+    storage: Storage, write: WriteConfig, rows: pa.Schema | None, *, replaces: bool = False
+) -> Target:
     """Hold the request against the table and the rows, and decide what will be written.
 
-    ``rows`` is None for an operation that takes none.
+    ``rows`` is None for an operation that takes none. With ``replaces`` a table that is there will
+    be gone by then.
 
     Raises:
         TableMismatchError: the table has another name, type, key, partitioning or ordering.
@@ -104,13 +107,14 @@ def resolve_target(storage: Storage, write: WriteConfig, rows: pa.Schema | None)
         RequestError: a key, partition or ordering column is missing or of the wrong kind.
         UnsupportedError: a table that cannot be written yet.
     """
-    path, table = storage.uri, _existing(storage, write)
+    path, table = storage.uri, None if replaces else _existing(storage, write)
     if table is None:
         config = _new_config(write)
-        _check_empty(storage, write)
+        if not replaces:
+            _check_empty(storage, write)
     else:
         config = table.config
-        _check_writable(config, path)
+        _check_writable(table)
         _check_matches(config, write, path)
     check_virtual_keys(config)
     check_dropped_columns(config)
@@ -203,12 +207,15 @@ def _check_empty(storage: Storage, write: WriteConfig) -> None:
         )
 
 
-def _check_writable(config: TableConfig, path: str) -> None:
-    what = why_not_written(config)
-    if what is not None:
+def _check_writable(table: Table) -> None:
+    what = why_not_written(table.config)
+    has_writes = len(table.timeline.write_instants().completed()) > 0
+    # What a bootstrap that failed has left is an empty table.
+    is_left = table.config.version.is_written and not has_writes
+    if what is not None and not (is_left and table.config.bootstrap_base_path is not None):
         raise UnsupportedError(
-            f"the table {config.name} at {path} {what} and cannot be written yet; "
-            "others of version 6 can"
+            f"the table {table.config.name} at {table.storage.uri} {what} and cannot be written "
+            "yet; others of version 6 can"
         )
 
 

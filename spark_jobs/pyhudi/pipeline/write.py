@@ -15,13 +15,15 @@ from pyhudi.config.options.operations import Operation
 from pyhudi.errors import InvariantError, TableChangedError
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.after_commit import serve_after
+from pyhudi.pipeline.batch.added import with_ordering_value
 from pyhudi.pipeline.batch.source import SourceRows
 from pyhudi.pipeline.batch.staging import stage
-from pyhudi.pipeline.begun import Begun, write_at_an_instant
+from pyhudi.pipeline.begun import Begun, WriteFiles, write_at_an_instant
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.bulk import bulk_insert
-from pyhudi.pipeline.replacing import delete_partitions, replaced_groups
+from pyhudi.pipeline.replacing import delete_partitions, replaced_groups, with_slot_replaced
 from pyhudi.pipeline.staged import write_staged
+from pyhudi.pipeline.stopwatch import with_requests
 from pyhudi.pipeline.write_run import WriteRun, Written, note_files, prepare
 
 # How often the rows are read, when others change the table's schema before they are written.
@@ -46,8 +48,18 @@ def write_rows(
         PlatformError: disk, network or runner failed; nothing of this write is visible.
     Guarantees: the rows are in the table whole when this returns, and not at all when it raises.
     """
+    if rows is not None:
+        rows = with_ordering_value(rows, options)
     schema = None if rows is None else rows.schema
-    run = prepare(environment, schema, path, options, commit_metadata)
+
+    def work() -> JobResult:
+        run = prepare(environment, schema, path, options, commit_metadata)
+        return _write_in_turn(run, rows)
+
+    return with_requests(work)
+
+
+def _write_in_turn(run: WriteRun, rows: SourceRows | None) -> JobResult:
     if run.earlier is None and run.config.is_staged:
         run = run.after_others()
     tries = 0
@@ -72,7 +84,7 @@ def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:
     if rows is None:
         raise InvariantError("a request without a source has no rows to write")
     if config.is_streamed:
-        return write_at_an_instant(run, partial(_write_streamed, rows=rows))
+        return _write_files(run, partial(_write_streamed, rows=rows))
     with run.watch.stage("key") as noted:
         staged = stage(rows, run.target.keying)
         noted.moved(staged.count_rows, staged.size_bytes)
@@ -83,9 +95,14 @@ def _write(run: WriteRun, rows: SourceRows | None) -> JobResult:
             return run.nothing("the source has no rows")
         if config.operation is Operation.DELETE_PARTITION:
             return write_at_an_instant(run, partial(delete_partitions, asked=staged.partitions))
-        return write_at_an_instant(run, partial(write_staged, staged=staged))
+        return _write_files(run, partial(write_staged, staged=staged))
     finally:
         staged.release()
+
+
+def _write_files(run: WriteRun, write_files: WriteFiles) -> JobResult:
+    files = with_slot_replaced(write_files) if run.config.replaces_slot else write_files
+    return write_at_an_instant(run, files)
 
 
 def _write_streamed(begun: Begun, rows: SourceRows) -> Written:

@@ -26,25 +26,22 @@ from pyhudi.config.write import WriteConfig
 from pyhudi.errors import MissingFileError
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.batch.failed import Failures
+from pyhudi.pipeline.earlier import find_earlier, stamps
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.stopwatch import Stage, Stopwatch
 from pyhudi.pipeline.target import Target, resolve_target
 from pyhudi.runner.runner import Runner
 from pyhudi.schema.avro import dumps
 from pyhudi.services.recovery import writer_of
+from pyhudi.storage.schemes import check_writable
 from pyhudi.storage.storage import Storage
-from pyhudi.table.committed import (
-    METRICS,
-    SCHEMA_CHANGES,
-    STAMP,
-    EarlierCommit,
-    find_committed,
-    look_back,
-)
+from pyhudi.table.committed import METRICS, SCHEMA_CHANGES, EarlierCommit
 from pyhudi.table.keying import without_record_keys
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
+from pyhudi.timeline.instant import METADATA_BOOTSTRAP
 from pyhudi.transaction.exclusion import Writer, at_work, live_writers
+from pyhudi.transaction.gate import Gate
 from pyhudi.transaction.turn import Turn
 from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import (
@@ -54,6 +51,7 @@ from pyhudi.write.encoding import (
     parquet_encoding,
 )
 from pyhudi.write.failed import keep_saved
+from pyhudi.write.plan.kept import FilesWritten
 from pyhudi.write.plan.sizing import CommitTotals, average_record_size
 
 _log = logging.getLogger(__name__)
@@ -70,13 +68,15 @@ class Written:
     """What a write made: the files that count, what they hide, and the records that failed.
 
     ``replaced`` is None unless the operation replaces file groups; ``ignored`` counts ignored rows
-    where the statistics of the files do not know it.
+    where the statistics of the files do not know it. ``files`` are there where some of them can be
+    kept when the write meets a conflict.
     """
 
     stats: tuple[WriteStat, ...] = ()
     replaced: Replaced | None = None
     failures: Failures = field(default_factory=Failures)
     ignored: int | None = None
+    files: FilesWritten | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -95,8 +95,10 @@ class Written:
 class WriteRun:
     """One write: what was asked, and what it means for its table.
 
-    ``earlier`` is the commit that an earlier attempt of it made, if any. ``turn`` is its place
-    among those that wait for other writers, and ``prepare`` resolves the same request again.
+    ``earlier`` is the commit that stands for it, if any, and ``replaced`` are those whose rows go
+    for its own. ``turn`` is its place
+    among those that wait for other writers, and ``gate`` where those begin and commit that do not.
+    ``prepare`` resolves the same request again.
     """
 
     environment: Environment
@@ -104,8 +106,10 @@ class WriteRun:
     target: Target
     extra: Mapping[str, str]
     earlier: EarlierCommit | None
+    replaced: tuple[EarlierCommit, ...]
     watch: Stopwatch
     turn: Turn
+    gate: Gate
     prepare: Callable[[], WriteRun]
     failures: Failures = field(default_factory=Failures)
 
@@ -119,7 +123,13 @@ class WriteRun:
 
         Raises: whatever is wrong with the request by now, see ``resolve_target``.
         """
-        return replace(self.prepare(), watch=self.watch, turn=self.turn, failures=self.failures)
+        return replace(
+            self.prepare(),
+            watch=self.watch,
+            turn=self.turn,
+            gate=self.gate,
+            failures=self.failures,
+        )
 
     def after_others(self) -> WriteRun:
         """The same write, once no other is seen at work: to be asked before rows are read.
@@ -128,7 +138,7 @@ class WriteRun:
             WriterAtWorkError: others were at work for too long.
         """
         table = self.target.table
-        if table is None or not table.timeline.pending_writes():
+        if self.gate.is_shared or table is None or not table.timeline.pending_writes():
             return self
         writer = self.writer(table)
         found = live_writers(writer)
@@ -149,6 +159,8 @@ class WriteRun:
             self.config.heartbeat,
             self.turn,
             undoes_dead=policy is FailedWritesPolicy.EAGER,
+            gate=self.gate,
+            concurrency=self.config.concurrency,
         )
 
     def with_failures(self, failures: Failures) -> WriteRun:
@@ -169,17 +181,21 @@ class WriteRun:
             keep_saved(storage, instant, ())
 
     def committed_meanwhile(self, table: Table) -> EarlierCommit | None:
-        """The commit that another attempt of this write made since this one was prepared."""
-        key = self.config.idempotency.key
-        if not key:
-            return None
-        before = self.target.table
-        seen = frozenset() if before is None else frozenset(before.timeline.completed())
-        return find_committed(table, key, since=self._key_since(table), seen=seen)
+        """The commit for this write that was made since it was prepared.
 
-    def _key_since(self, table: Table) -> int:
-        now_ms = self.environment.clock.now_ms()
-        return look_back(self.config.idempotency.since, now_ms, table.config.timezone)
+        Raises:
+            TableChangedError: one was made whose rows this write is to replace.
+        """
+        before = self.target.table
+        found = find_earlier(
+            self.config,
+            table,
+            self.environment.clock.now_ms(),
+            seen=frozenset() if before is None else frozenset(before.timeline.completed()),
+            has_meta_columns=not self.target.virtual_keys,
+        )
+        found.check_nothing_to_replace(table.storage.uri)
+        return found.commit
 
     def has_other_schema(self, table: Table) -> bool:
         """Whether another writer has changed the schema since the target was resolved by it.
@@ -323,30 +339,31 @@ def prepare(
     """
     check_known(options)
     config = WriteConfig.from_options(options)
-    target = resolve_target(environment.open_storage(path), config, rows)
+    storage = environment.open_storage(path)
+    check_writable(storage)
+    target = resolve_target(storage, config, rows)
     if target.keying.generator.generates_keys:
         asked, config = config, without_record_keys(config)
         if config.operation is not asked.operation:
             _log.warning("the table has no record key: rows are inserted and none is updated")
-    extra = {**config.commit_metadata, **(commit_metadata or {})}
-    earlier = None
-    if config.idempotency.key:
-        extra[STAMP] = config.idempotency.key
-        table = target.table
-        if table is not None:
-            since = look_back(
-                config.idempotency.since, environment.clock.now_ms(), table.config.timezone
-            )
-            earlier = find_committed(table, config.idempotency.key, since=since)
+    found = find_earlier(
+        config,
+        target.table,
+        environment.clock.now_ms(),
+        has_meta_columns=not target.virtual_keys,
+    )
+    config = found.told_to(config)
     watch = Stopwatch(target.config.name, environment.runner)
     return WriteRun(
         environment=environment,
         config=config,
         target=target,
-        extra=extra,
-        earlier=earlier,
+        extra={**config.commit_metadata, **(commit_metadata or {}), **stamps(config)},
+        earlier=found.commit,
+        replaced=found.replaced,
         watch=watch,
-        turn=Turn(config.wait, partial(watch.stage, "wait")),
+        turn=Turn(config.concurrency.wait, partial(watch.stage, "wait")),
+        gate=environment.gate(target.storage, config),
         prepare=partial(prepare, environment, rows, path, options, commit_metadata),
     )
 
@@ -354,6 +371,8 @@ def prepare(
 def _commit_totals(table: Table) -> Iterator[CommitTotals]:
     completed = reversed(table.timeline.write_instants().completed().instants)
     for instant in islice(completed, _COMMITS_TO_LEARN_FROM):
+        if instant.time == METADATA_BOOTSTRAP:
+            continue  # its files have the meta columns of their records alone
         try:
             found = table.active.read_commit(instant).write_stats
         except MissingFileError:  # archived, or undone, since the timeline was listed

@@ -100,13 +100,20 @@ def path_values(path: str, schema: pa.Schema, config: TableConfig) -> dict[str, 
     fields = config.partition_fields
     positions = [schema.get_field_index(field) for field in fields]
     tells = config.drop_partition_columns or paths_hold_values(config.key_generator_class)
-    if -1 in positions or not tells:
+    if -1 in positions or not tells or _may_be_spelt_otherwise(path, config):
         return {}
     types = [schema.field(position).type for position in positions]
     values = partition_values(
         path, fields, types, hive_style=config.hive_style, url_encoded=config.url_encode
     )
     return values or {}
+
+
+def _may_be_spelt_otherwise(path: str, config: TableConfig) -> bool:
+    """Whether a partition may have its path from a source, which need not follow the options."""
+    if config.bootstrap_base_path is None or config.drop_partition_columns:
+        return False
+    return ("=" in path and not config.hive_style) or ("%" in path and not config.url_encode)
 
 
 def matching_files(

@@ -11,21 +11,21 @@ import pyarrow.compute as pc
 
 from pyhudi.basefile.condition import RowCondition
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.options.keygen import POPULATE_META_FIELDS, TIMESTAMP, plain_class
+from pyhudi.config.options.keygen import TIMESTAMP, plain_class
 from pyhudi.config.read import QueryType, ReadConfig
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.read.pruning import filter_columns, matching_files, partition_filter, path_values
-from pyhudi.read.retention import refuse_holes, refuse_unreadable, warn_of_no_rows
-from pyhudi.schema.metafields import COMMIT_TIME, META_FIELDS, PARTITION_PATH
+from pyhudi.read.retention import warn_of_no_rows
+from pyhudi.read.span import Asked, asked_of
+from pyhudi.schema.metafields import META_FIELDS, PARTITION_PATH
+from pyhudi.table.row_sources import with_sources_there
 from pyhudi.table.slice_reading import check_merger, slice_reading
 
 if TYPE_CHECKING:
     from pyhudi.table.table import Table
-
-_METADATA_BOOTSTRAP = "00000000000001"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +94,17 @@ def plan_read(
         ConflictError: an unfinished write belongs to the answer.
     """
     _refuse_unsupported(table, query)
-    as_of = _newest_instant(table, query)
+    asked = asked_of(table, query)
     warn_of_no_rows(table, query)
     stored = table.schema(as_of=query.as_of)
     schema = partition_text(stored, table.config)
-    rows = _row_filter(query, filters)
+    rows = _row_filter(asked, filters)
     filtered = () if rows is None else filter_columns(rows, schema)
     chosen = _chosen_columns(schema, columns)
     is_kept = _partition_test(table, rows, filtered, schema)
-    bases, slices = _files_and_slices(table, query, is_kept, as_of)
+    bases, slices = _files_and_slices(asked, query, is_kept)
     files = matching_files(bases, rows, schema, table.config)
     from_path = table.config.partition_fields if table.config.drop_partition_columns else ()
-    merging = [each.base_file for each in slices if each.base_file is not None]
-    _refuse_skeletons([*files, *merging], table)
     if from_path:
         paths = {file.partition for file in files} | {each.partition for each in slices}
         _refuse_silent_paths(paths, stored, table)
@@ -121,24 +119,23 @@ def plan_read(
         from_path=from_path,
         absent=() if table.config.populate_meta_fields else META_FIELDS,
         slices=slices,
-        reading=_slice_reading(table, stored, query, as_of) if slices else None,
+        reading=_slice_reading(asked, stored, query) if slices else None,
     )
 
 
 def _files_and_slices(
-    table: Table,
-    query: ReadConfig,
-    is_kept: Callable[[str], bool] | None,
-    as_of: str | None,
+    asked: Asked, query: ReadConfig, is_kept: Callable[[str], bool] | None
 ) -> tuple[tuple[BaseFile, ...], tuple[FileSlice, ...]]:
     """The base files that are read as they are, and the slices with log files to merge."""
     reads_logs = (
-        table.config.table_type is TableType.MERGE_ON_READ
+        asked.table.config.table_type is TableType.MERGE_ON_READ
         and query.query_type is not QueryType.READ_OPTIMIZED
     )
-    held = replace(table, skips_damaged=query.skip_damaged)
-    begin = _begin(query)
-    files = held.files(is_kept=is_kept, as_of=as_of, since=begin, with_logs=reads_logs)
+    held, as_of = replace(asked.table, skips_damaged=query.skip_damaged), asked.as_of
+    files = held.files(is_kept=is_kept, as_of=as_of, span=asked.span, with_logs=reads_logs)
+    if query.skip_damaged:
+        bases = with_sources_there(asked.table.storage, files.base_files)
+        files = replace(files, base_files=bases)
     if not reads_logs:
         return files.latest_base_files(as_of), ()
     found = files.latest_slices(as_of)
@@ -149,17 +146,12 @@ def _files_and_slices(
     )
 
 
-def _begin(query: ReadConfig) -> str | None:
-    """The instant up to which a query does not look."""
-    return query.begin if query.query_type is QueryType.INCREMENTAL else None
-
-
-def _slice_reading(
-    table: Table, schema: pa.Schema, query: ReadConfig, as_of: str | None
-) -> SliceReading:
+def _slice_reading(asked: Asked, schema: pa.Schema, query: ReadConfig) -> SliceReading:
     """How file slices are read for a query, now or as of an instant."""
-    check_merger(table, query.custom_merger)
-    return slice_reading(table, schema, as_of=as_of, begin=_begin(query), memory=query.memory)
+    check_merger(asked.table, query.custom_merger)
+    return slice_reading(
+        asked.table, schema, as_of=asked.as_of, span=asked.span, memory=query.memory
+    )
 
 
 def _partition_test(
@@ -173,12 +165,6 @@ def _partition_test(
 
 def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
     config, where = table.config, table.storage.uri
-    if not config.version.is_read:
-        raise UnsupportedError(
-            f"table {config.name} has the table version {config.version.value}; "
-            "only version 6 is read as yet",
-            where=where,
-        )
     known = [each.value for each in BaseFileFormat]
     if config.base_file_format not in known:
         raise UnsupportedError(
@@ -194,39 +180,11 @@ def _refuse_unsupported(table: Table, query: ReadConfig) -> None:
         )
 
 
-def _newest_instant(table: Table, query: ReadConfig) -> str | None:
-    """The instant after which nothing is to be seen; None for the latest state.
-
-    Source: IncrementalRelation, Hudi 0.15: an incremental query finds the rows as they were at its
-    end, so a row that changed again later has its older values.
-    """
-    if query.query_type is not QueryType.INCREMENTAL:
-        if query.as_of is not None:
-            refuse_unreadable(table, query.as_of)
-        return query.as_of
-    if query.begin is None:
-        raise RequestError("an incremental query needs begin, the instant to start after")
-    if not table.config.populate_meta_fields:
-        raise UnsupportedError(
-            f"table {table.config.name} has no meta columns ({POPULATE_META_FIELDS.key}=false), "
-            "so it does not know which rows changed when",
-            where=table.storage.uri,
-        )
-    refuse_holes(table, query.begin, query.end)
-    last = table.timeline.write_instants().completed().last
-    if query.end is None or last is None or query.end >= last.time:
-        return None
-    refuse_unreadable(table, query.end)
-    return query.end
-
-
-def _row_filter(query: ReadConfig, filters: pc.Expression | None) -> pc.Expression | None:
-    """What was asked for, and for an incremental query the range (begin, end] of commit times."""
-    if query.query_type is not QueryType.INCREMENTAL:
+def _row_filter(asked: Asked, filters: pc.Expression | None) -> pc.Expression | None:
+    """What was asked for, and for an incremental query the commits that are."""
+    if asked.span is None:
         return filters
-    changed = pc.field(COMMIT_TIME) > query.begin
-    if query.end is not None:
-        changed = changed & (pc.field(COMMIT_TIME) <= query.end)
+    changed = asked.span.condition
     return changed if filters is None else changed & filters
 
 
@@ -264,20 +222,6 @@ def _chosen_columns(schema: pa.Schema, columns: Sequence[str] | None) -> tuple[s
     if len(set(columns)) < len(columns):
         raise RequestError(f"columns names a column twice: {', '.join(columns)}")
     return tuple(columns)
-
-
-def _refuse_skeletons(files: Sequence[BaseFile], table: Table) -> None:
-    """Refuse base files of a metadata bootstrap, which have keys but no rows.
-
-    Source: HoodieTimeline.METADATA_BOOTSTRAP_INSTANT_TS, Hudi 0.15.
-    """
-    for file in files:
-        if file.instant == _METADATA_BOOTSTRAP:
-            raise UnsupportedError(
-                f"table {table.config.name} was bootstrapped with METADATA_ONLY: the rows of "
-                f"{file.path} lie outside the table, where they are not read as yet",
-                where=table.storage.uri,
-            )
 
 
 def _refuse_silent_paths(paths: Collection[str], schema: pa.Schema, table: Table) -> None:

@@ -24,6 +24,23 @@ def refuse_unreadable(table: Table, as_of: str) -> None:
         ConflictError: a write that began before it has not finished.
     Source: TimelineUtils.validateTimestampAsOf, Hudi 0.15 and 1.1; it does not look at the archive.
     """
+    refuse_cleaned(table, as_of)
+    pending = _first_pending_write(table)
+    if pending is not None and pending.time <= as_of:
+        raise ConflictError(
+            f"the table cannot be read as of {as_of}: the write {pending.time} has not finished, "
+            "and what it commits would belong to the answer. Wait for it, ask for an earlier "
+            "instant, or read the latest snapshot",
+            where=table.storage.uri,
+        )
+
+
+def refuse_cleaned(table: Table, as_of: str) -> None:
+    """Refuse an instant whose files may be gone.
+
+    Raises:
+        RequestError: files of that time were cleaned, or its commits archived.
+    """
     cleaned = earliest_retained(table)
     if cleaned is not None and as_of < cleaned:
         raise RequestError(
@@ -41,14 +58,6 @@ def refuse_unreadable(table: Table, as_of: str) -> None:
         raise RequestError(
             f"the table cannot be read as of {as_of}: its commits before {first.time} are archived "
             "and their files may be gone. Ask for this instant or a later one",
-            where=table.storage.uri,
-        )
-    pending = _first_pending_write(table)
-    if pending is not None and pending.time <= as_of:
-        raise ConflictError(
-            f"the table cannot be read as of {as_of}: the write {pending.time} has not finished, "
-            "and what it commits would belong to the answer. Wait for it, ask for an earlier "
-            "instant, or read the latest snapshot",
             where=table.storage.uri,
         )
 
@@ -102,12 +111,14 @@ def warn_of_no_rows(table: Table, query: ReadConfig) -> None:
         )
 
 
-def earliest_retained(table: Table) -> str | None:
+def earliest_retained(table: Table, *, but: Instant | None = None) -> str | None:
     """The earliest instant whose files are all there, going by the last clean; None without one.
 
     A clean that is planned may be deleting at this moment, or go on whenever somebody finishes it.
+    One of them, ``but``, is left out of account.
     """
-    cleans = [i for i in table.timeline if i.action is Action.CLEAN]
+    kept = () if but is None else (but.identity,)
+    cleans = [i for i in table.timeline if i.action is Action.CLEAN and i.identity not in kept]
     found = [retained_by(table, clean) for clean in cleans if not clean.is_completed]
     done = [clean for clean in cleans if clean.is_completed]
     found += [retained_by(table, clean) for clean in done[-1:]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_DIGITS_OF_DAY = 9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskIdentity:
@@ -20,3 +22,15 @@ class TaskIdentity:
         Source: FSUtils.makeWriteToken, Hudi 0.15.
         """
         return f"{self.partition_id}-{self.stage_id}-{self.attempt_id}"
+
+    def log_token(self, instant: str) -> str:
+        """The end of a log file's name, which no other write gives a file of the same slice.
+
+        The name has the slice's instant and not that of the write; two drivers number their stages
+        alike, and one that was taken for dead would write over the file of who came after it. The
+        last digits of the instant, a time of day in milliseconds, stand in the place of the stage.
+
+        Source: FSUtils.getStageIdFromLogPath, Hudi 0.15: the part is a number of 32 bits.
+        """
+        number = (int(instant[-_DIGITS_OF_DAY:]) + self.stage_id) % 10**_DIGITS_OF_DAY
+        return f"{self.partition_id}-{number}-{self.attempt_id}"

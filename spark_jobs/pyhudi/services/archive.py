@@ -70,7 +70,8 @@ def find_archivable(table: Table, config: ArchiveConfig) -> tuple[Instant, ...]:
 def archive(writer: Writer, config: ArchiveConfig, remove: RemoveFiles) -> Archived:
     """Archive the instants that the timeline has too many of.
 
-    Other writers may be at work: what they need stays.
+    Other writers may be at work: what they need stays. Where they go on beside each other, none
+    begins or commits meanwhile.
 
     Raises:
         CorruptTableError: a file of an instant that cannot be read.
@@ -78,6 +79,13 @@ def archive(writer: Writer, config: ArchiveConfig, remove: RemoveFiles) -> Archi
     Guarantees: each instant is on the timeline or in the archive at any time. An instant that is
         completed is never seen pending, and none is missing between two that are there.
     """
+    if not writer.gate.is_shared or find_archivable(writer.table.refresh(), config):
+        with writer.gate.hold():
+            return _archive_all(writer, config, remove)
+    return Archived()
+
+
+def _archive_all(writer: Writer, config: ArchiveConfig, remove: RemoveFiles) -> Archived:
     done = Archived()
     for _ in range(_TRIES):
         table = writer.table.refresh()

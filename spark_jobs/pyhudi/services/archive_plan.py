@@ -63,7 +63,7 @@ def plan_archive(
         ]
     commits = completed.write_instants().instants
     if len(commits) > most:
-        left = [each for each in commits if _may_leave(each, timeline, config, bounds)]
+        left = _that_may_leave(commits, timeline, config, bounds)
         chosen += left[: len(commits) - least]
     if bounds.before is not None:
         chosen = [each for each in chosen if each.time < bounds.before]
@@ -104,19 +104,24 @@ def _earliest_retained(timeline: Timeline, config: ArchiveConfig) -> str | None:
             return None
 
 
-def _may_leave(
-    commit: Instant, timeline: Timeline, config: ArchiveConfig, bounds: ArchiveBounds
-) -> bool:
+def _that_may_leave(
+    commits: Sequence[Instant], timeline: Timeline, config: ArchiveConfig, bounds: ArchiveBounds
+) -> list[Instant]:
+    """The commits that nothing keeps on the timeline; it is gone through once for all of them."""
     saved = sorted(each.time for each in timeline if each.action is Action.SAVEPOINT)
-    if config.is_beyond_savepoint and commit.time in saved:
-        return False
     stops = (
         None if config.is_beyond_savepoint or not saved else saved[0],
         _before_pending(timeline),
         _for_compaction(timeline, config, bounds.table_type),
         _for_replaced(timeline, bounds.last_clean, saved),
     )
-    return all(stop is None or commit.time < stop for stop in stops)
+    first = min((stop for stop in stops if stop is not None), default=None)
+    return [
+        each
+        for each in commits
+        if (first is None or each.time < first)
+        and not (config.is_beyond_savepoint and each.time in saved)
+    ]
 
 
 def _before_pending(timeline: Timeline) -> str | None:

@@ -40,6 +40,7 @@ from pyhudi.filegroup.names import (
     path_to_delete,
 )
 from pyhudi.filegroup.slices import GroupId
+from pyhudi.read import retention
 from pyhudi.services.clean_plan import (
     CleanedFiles,
     Protected,
@@ -50,6 +51,7 @@ from pyhudi.services.clean_plan import (
     still_needed,
     touched_partitions,
 )
+from pyhudi.services.clean_sources import unneeded_sources
 from pyhudi.services.rollback import rollback_target
 from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
@@ -60,7 +62,8 @@ from pyhudi.timeline.clock import Clock, instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
-from pyhudi.transaction.instant_run import complete_instant, draw_instant, nobody_writing
+from pyhudi.transaction.instant_run import complete_instant, draw_instant
+from pyhudi.transaction.spans import nobody_writing
 
 _MS_OF_HOUR = 3_600_000
 _log = logging.getLogger(__name__)
@@ -68,10 +71,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a clean is to do: its plan, and the sizes of the files that are there."""
+    """What a clean is to do: its plan, and the sizes of the files that are there.
+
+    ``retained`` is the earliest instant that other cleans leave, where a plan came late; what this
+    one leaves may begin before it.
+    """
 
     plan: CleanPlan
     files: CleanedFiles
+    retained: str = ""
 
 
 DeleteFiles = Callable[[Instant, Decision], None]
@@ -116,22 +124,25 @@ def decide_clean(table: Table, config: CleanConfig, clock: Clock) -> Decision | 
         policy=config.policy.value,
         paths=_paths(table.storage, found),
         emptied=found.emptied,
+        sources=found.sources,
         extra_metadata=_extra(table, savepoints),
     )
     return Decision(plan=plan, files=found)
 
 
-def request_clean(table: Table, decision: Decision, clock: Clock) -> Instant:
+def request_clean(writer: Writer, decision: Decision) -> Instant:
     """Put the plan of a clean on the timeline."""
+    active = writer.active
 
     def take(at: str) -> bool:
         try:
-            table.active.request(_clean(at), decision.plan)
+            active.request(_clean(at), decision.plan)
         except AlreadyExistsError:
             return False
         return True
 
-    return _clean(draw_instant(table.active, clock, take))
+    with writer.gate.hold():
+        return _clean(draw_instant(active, writer.clock, take))
 
 
 def pending_cleans(table: Table) -> tuple[Instant, ...]:
@@ -188,11 +199,12 @@ def planned_files(table: Table, clean: Instant) -> Decision | None:
         for partition, paths in plan.paths.items()
     }
     saved = plan.savepoints | saved_instants(table.active, table.timeline)
+    extra = {**plan.extra_metadata, **_extra(table, saved)}
+    sources = unneeded_sources(table.storage, plan, needed)
     return Decision(
-        plan=replace(
-            plan, paths=paths, extra_metadata={**plan.extra_metadata, **_extra(table, saved)}
-        ),
+        plan=replace(plan, paths=paths, sources=sources, extra_metadata=extra),
         files=CleanedFiles(sizes=left, emptied=plan.emptied),
+        retained=retention.earliest_retained(table, but=clean) or "",
     )
 
 
@@ -218,16 +230,21 @@ def finish_clean(
     metadata = CleanMetadata(
         start_time=clean.time,
         time_taken_ms=int((time.perf_counter() - started) * 1000),
-        earliest="" if plan.earliest is None else plan.earliest.time,
-        last_completed=plan.last_completed,
+        # The last clean tells readers what they can go back to, whichever clean deleted it.
+        earliest="" if plan.earliest is None else max(plan.earliest.time, decision.retained),
+        last_completed=max(plan.last_completed, decision.retained),
         policy=plan.policy,
         partitions={
-            partition: CleanedPartition(deleted=names, is_partition_deleted=partition in emptied)
+            partition: CleanedPartition(
+                deleted=names,
+                is_partition_deleted=partition in emptied,
+                sources=plan.sources.get(partition, ()),
+            )
             for partition, names in plan.names.items()
         },
         extra_metadata=plan.extra_metadata,
     )
-    with contextlib.suppress(AlreadyExistsError):
+    with contextlib.suppress(AlreadyExistsError), writer.gate.hold():
         complete_instant(active, clean, metadata, writer.clock)
     return Finished(instant=clean.time, metadata=metadata, size_bytes=decision.files.size_bytes)
 

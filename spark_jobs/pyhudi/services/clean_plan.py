@@ -50,11 +50,13 @@ class CleanedFiles:
 
     ``emptied`` are partitions in which nothing is left afterwards.
 
-    Shapes: ``sizes`` has the bytes of each file by partition path and name.
+    Shapes: ``sizes`` has the bytes of each file by partition path and name; ``sources`` by
+        partition path the URIs of files that the table was bootstrapped from.
     """
 
     sizes: Mapping[str, Mapping[str, int]]
     emptied: tuple[str, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -125,6 +127,7 @@ def files_to_clean(
     """
     hidden_before = "" if earliest is None else earliest.time
     sizes: dict[str, dict[str, int]] = defaultdict(dict)
+    sources: dict[str, tuple[str, ...]] = defaultdict(tuple)
     for group in groups:
         hidden = protected.replaced.get(group.id)
         if hidden is None:
@@ -136,6 +139,7 @@ def files_to_clean(
         for found in gone:
             if not protected.keeps(found):
                 sizes[group.partition].update(files_of(found))
+                sources[group.partition] += _sources_of(found, config)
     emptied = (
         partition
         for partition, names in partitions.items()
@@ -144,6 +148,7 @@ def files_to_clean(
     return CleanedFiles(
         sizes={partition: files for partition, files in sizes.items() if files},
         emptied=tuple(sorted(emptied)),
+        sources={partition: uris for partition, uris in sources.items() if uris},
     )
 
 
@@ -166,6 +171,15 @@ def files_of(found: FileSlice) -> Iterator[tuple[str, int]]:
         yield found.base_file.name, found.base_file.size_bytes
     for log in found.log_files:
         yield str(log.name), log.size_bytes
+
+
+def _sources_of(found: FileSlice, config: CleanConfig) -> tuple[str, ...]:
+    """What goes with a slice of the files that the table was bootstrapped from.
+
+    Source: CleanPlanner.getCleanFileInfoForSlice, Hudi 0.15 and 1.1.
+    """
+    source = None if found.base_file is None else found.base_file.source
+    return () if source is None or not config.deletes_sources else (source.uri,)
 
 
 def touched_partitions(

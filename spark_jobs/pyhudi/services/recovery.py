@@ -11,17 +11,24 @@ from dataclasses import replace
 from functools import partial
 
 from pyhudi.actions.rollback import InstantInfo
-from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import CorruptTableError, WriterAtWorkError
-from pyhudi.services.rollback import finish_rollback, roll_back, rollback_target, undo
+from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
+from pyhudi.errors import CorruptTableError, MissingFileError, WriterAtWorkError
+from pyhudi.services.rollback import (
+    finish_rollback,
+    roll_back,
+    rollback_target,
+    undo,
+    withdraw_rollback,
+)
 from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
-from pyhudi.timeline.clock import Clock
+from pyhudi.timeline.clock import Clock, instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, at_work, live_writers
+from pyhudi.transaction.gate import OPEN_GATE, Gate
 from pyhudi.transaction.heartbeat import (
     delete_heartbeat,
     instants_with_heartbeat,
@@ -41,10 +48,12 @@ def writer_of(
     turn: Turn | None = None,
     *,
     undoes_dead: bool = True,
+    gate: Gate = OPEN_GATE,
+    concurrency: ConcurrencyConfig = ConcurrencyConfig(),  # noqa: B008 - it is frozen
 ) -> Writer:
     """One who writes a table, and whose instants are undone when they fail.
 
-    Without a ``turn`` it goes before those who wait.
+    Without a ``turn`` it goes before those who wait, and with a lock at the ``gate`` nobody waits.
     """
     writer = Writer(
         table=table,
@@ -52,6 +61,8 @@ def writer_of(
         heartbeat=heartbeat,
         undo=partial(undo, table, clock),
         undoes_dead=undoes_dead,
+        gate=gate,
+        concurrency=concurrency,
     )
     return writer if turn is None else replace(writer, is_behind=turn.is_behind)
 
@@ -60,7 +71,7 @@ def recover(writer: Writer) -> tuple[str, ...]:
     """Bring the table back to where no write is pending; the instants that were undone.
 
     A restore that was begun is finished first. A writer that does not undo dead writes leaves them
-    where they are.
+    where they are; beside other writers none does, as long as nobody cleans.
 
     Raises:
         WriterAtWorkError: a pending write is alive, or others wait that came before.
@@ -70,9 +81,17 @@ def recover(writer: Writer) -> tuple[str, ...]:
     if pending_restores(timeline):
         finish_restores(writer)
         timeline = active.load()
-    _finish_rollbacks(writer, timeline)
+    if writer.gate.is_shared:
+        if _dead_rollbacks(writer):
+            with writer.gate.hold():
+                _finish_dead_rollbacks(writer)
+        sweep(writer)
+        return ()
+    if timeline.pending():
+        _finish_rollbacks(writer, timeline)
+        timeline = active.load()
     undone = []
-    for instant in active.load().pending_writes():
+    for instant in timeline.pending_writes():
         if active.clustered_groups(instant) is not None:
             continue
         if writer.is_alive(instant.time):
@@ -104,7 +123,24 @@ def _finish_rollbacks(writer: Writer, timeline: Timeline) -> None:
             # Of two that carry one out, one must not take it for too late and withdraw it.
             if alive := live_writers(writer):
                 raise at_work(writer, alive)
-            finish_rollback(table, writer.clock, pending)
+            if _is_for_another(active, pending, target):
+                withdraw_rollback(active, pending)
+            else:
+                finish_rollback(table, writer.clock, pending)
+
+
+def _is_for_another(active: ActiveTimeline, rollback: Instant, target: InstantInfo | None) -> bool:
+    """Whether a rollback was meant for a write that did not complete, and that has since.
+
+    Who takes a completed write back keeps others out by an instant of its own, which is pending
+    still when it has died.
+    """
+    timeline = active.load()
+    is_completed = target is not None and any(
+        found.time == target.time for found in timeline.write_instants().completed()
+    )
+    is_asked_for = any(found.time < rollback.time for found in timeline.pending_writes())
+    return is_completed and not is_asked_for
 
 
 def undo_dead_writes(writer: Writer) -> tuple[str, ...]:
@@ -113,11 +149,48 @@ def undo_dead_writes(writer: Writer) -> tuple[str, ...]:
     Source: BaseHoodieTableServiceClient.getInstantsToRollbackForLazyCleanPolicy, Hudi 0.15.
     """
     active, undone = writer.active, []
-    for instant in active.load().pending_writes():
-        if active.clustered_groups(instant) is None and not writer.is_alive(instant.time):
-            roll_back(writer.table, writer.clock, instant.time)
-            undone.append(instant.time)
+    if not any(_is_dead(writer, each) for each in active.load().pending_writes()):
+        return ()
+    with writer.gate.hold():
+        # Some may have renewed their heartbeat, or ended, while the lock was waited for.
+        _finish_dead_rollbacks(writer)
+        for instant in reversed(active.load().pending_writes().instants):
+            if _is_dead(writer, instant):
+                roll_back(writer.table, writer.clock, instant.time)
+                undone.append(instant.time)
     return tuple(undone)
+
+
+def _is_dead(writer: Writer, instant: Instant) -> bool:
+    is_clustering = writer.active.clustered_groups(instant) is not None
+    return not is_clustering and not writer.is_alive(instant.time)
+
+
+def _finish_dead_rollbacks(writer: Writer) -> None:
+    for rollback in _dead_rollbacks(writer):
+        if _is_torn_request(writer.active, rollback):
+            writer.active.remove(rollback)
+        else:
+            finish_rollback(writer.table, writer.clock, rollback)
+
+
+def _dead_rollbacks(writer: Writer) -> tuple[Instant, ...]:
+    """The rollbacks that were begun long ago, where writers go on beside each other.
+
+    Whoever rolls back here holds the lock until it has ended; Hudi does not, and has no heartbeat
+    meanwhile.
+    """
+    if not writer.gate.is_shared:
+        return ()
+    before_ms = writer.clock.now_ms() - writer.heartbeat.expires_ms
+    before = instant_time(before_ms, writer.table.config.timezone)
+    return tuple(
+        found
+        for found in writer.active.load().pending()
+        if found.action is Action.ROLLBACK
+        and found.time < before
+        and not _is_compaction(rollback_target(writer.active, found))
+    )
 
 
 def _is_torn_request(active: ActiveTimeline, pending: Instant) -> bool:
@@ -128,7 +201,9 @@ def _is_torn_request(active: ActiveTimeline, pending: Instant) -> bool:
     if pending.action is not Action.ROLLBACK or pending.state is not State.REQUESTED:
         return False
     try:
-        rollback_target(active, pending)
+        active.read_rollback_plan(pending)
+    except MissingFileError:
+        return False
     except CorruptTableError as error:
         _log.warning(
             "%s: the rollback %s is planned anew: %s", active.storage.uri, pending.time, error

@@ -40,16 +40,20 @@ from pyhudi.errors import (
 from pyhudi.filegroup.names import inner_path, parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.services.written import Written
+from pyhudi.storage.objects.transfer.uploads import give_up_uploads
 from pyhudi.storage.storage import Storage
+from pyhudi.table.bootstrap_index import drop_bootstrap_index
+from pyhudi.table.pending import pending_plans
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.bootstrap import FULL_BOOTSTRAP, first_half
 from pyhudi.timeline.clock import Clock
-from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.instant import METADATA_BOOTSTRAP, Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.appended import append_rollback_block, is_own_log, logs_with_blocks_of
 from pyhudi.transaction.heartbeat import delete_heartbeat
 from pyhudi.transaction.instant_run import complete_instant, draw_instant
-from pyhudi.transaction.markers import delete_markers, read_markers
+from pyhudi.transaction.markers import delete_markers, delete_written, read_markers
 
 Delete: TypeAlias = Callable[[Table, Instant, RollbackPlan], None]
 """Deletes the files that the plan of a rollback names, which is on the timeline by then."""
@@ -66,14 +70,29 @@ def undo(table: Table, clock: Clock, instant: Instant) -> None:
     """
     if instant.action is Action.COMPACTION:
         revert_compaction(table, clock, instant)
-    else:
+    elif _write_at(table.active, instant.time) is not None:
         roll_back(table, clock, instant.time)
+    else:
+        _delete_late(table, instant)
+
+
+def _delete_late(table: Table, instant: Instant) -> None:
+    """Delete what a write that others have undone went on to make, markers or not.
+
+    Whoever undid it deleted the markers of that time, and planned by those of an earlier one.
+    """
+    storage, found = table.storage, table.listing.files()
+    late = {file.path for file in found.base_files if file.instant == instant.time}
+    late.update(logs_with_blocks_of(storage, found.log_files, instant.time))
+    delete_written(storage, instant.time, late)
+    delete_markers(storage, instant.time)
 
 
 def roll_back(table: Table, clock: Clock, instant: str) -> None:
     """Undo one pending write: afterwards the table is as it was before it.
 
-    One that was slow, not dead, and completes meanwhile, stays.
+    One that was slow, not dead, and completes meanwhile, stays. With the second instant of a
+    bootstrap goes the first, which is half a table.
 
     Raises:
         StorageError: the storage failed; the next writer goes on from where this one came.
@@ -81,6 +100,10 @@ def roll_back(table: Table, clock: Clock, instant: str) -> None:
     write = _write_at(table.active, instant)
     if write is None or write.is_completed:
         return
+    half = first_half(table.active.load())
+    if half is not None and instant == FULL_BOOTSTRAP:
+        table.active.revert(half)
+        roll_back(table, clock, half.time)
     plan = plan_rollback(table, write)
     _log.warning("%s: rolling back instant %s, which did not complete", table.config.name, instant)
     rollback = _requested(table, clock, plan)
@@ -130,20 +153,28 @@ def rollbacks_of(active: ActiveTimeline, timeline: Timeline, instant: str) -> tu
 
 
 def rollback_target(active: ActiveTimeline, rollback: Instant) -> InstantInfo | None:
-    """What a rollback undoes; None when that cannot be known, or the instant is no rollback."""
+    """What a rollback undoes; None when that cannot be known, or the instant is no rollback.
+
+    A plan that cannot be read may be on its way: Hudi makes the file, and then writes into it.
+    """
     if rollback.action is not Action.ROLLBACK:
         return None
     try:
         return active.read_rollback_plan(rollback).instant
     except MissingFileError:
         return None
+    except CorruptTableError:
+        if rollback.state is State.REQUESTED:
+            return None
+        raise
 
 
 def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
     """Which files a pending write may have left; nothing is deleted yet.
 
     Markers tell; without any, which a crash between two deletions can leave, a listing does. Log
-    files go too, unless another write has blocks in them: those get a block that takes back.
+    files go too, unless another write has blocks in them: those get a block that takes back. So
+    do those that a compaction is going to read, which Hudi plans while others write.
 
     Source: MarkerBasedRollbackStrategy, Hudi 0.15, which takes back blocks of log files always.
     """
@@ -156,10 +187,12 @@ def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
             marked.update(logs_with_blocks_of(storage, found.log_files, write.time))
     by_partition: dict[str, list[str]] = defaultdict(list)
     appended: list[RollbackRequest] = []
+    planned = _logs_of_plans(table) if any(map(_is_log, marked)) else frozenset()
     for path in sorted(marked):
         partition, _, name = path.rpartition("/")
         log = parse_log_file_name(name)
-        if log is None or is_own_log(storage, path, write.time):
+        is_own = log is not None and is_own_log(storage, path, write.time)
+        if log is None or (is_own and (partition, name) not in planned):
             by_partition[partition].append(storage.absolute(path))
         elif (status := storage.status(path)) is not None:
             appended.append(
@@ -177,6 +210,21 @@ def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
     return RollbackPlan(
         instant=InstantInfo(time=write.time, action=write.action.value),
         requests=(*deleting, *appended),
+    )
+
+
+def _is_log(path: str) -> bool:
+    return parse_log_file_name(path.rpartition("/")[2]) is not None
+
+
+def _logs_of_plans(table: Table) -> frozenset[tuple[str, str]]:
+    """The log files that pending compactions are going to read: partitions and names."""
+    plans = pending_plans(table.active, table.active.load())
+    return frozenset(
+        (each.partition, name)
+        for _, plan in plans
+        for each in plan.operations
+        for name in each.log_files
     )
 
 
@@ -225,6 +273,8 @@ def finish_rollback(
         return None
     (delete or delete_here)(table, rollback, plan)
     appended = _take_back_blocks(table, plan, rollback.time)
+    if undone.time == METADATA_BOOTSTRAP:
+        drop_bootstrap_index(table.storage)
     has_plan_to_keep = plan.instant.action == Action.COMPACTION.value
     active.remove(undone)
     if not has_plan_to_keep:
@@ -300,8 +350,8 @@ def delete_requested(storage: Storage, requests: Iterable[RollbackRequest]) -> N
         for request in requests
         for file in request.files_to_delete
     ]
-    for path in paths:
-        storage.delete(path)
+    storage.delete_all(paths)
+    give_up_uploads(storage, paths)
 
 
 def _deleted_by(plan: RollbackPlan) -> dict[str, RollbackPartition]:

@@ -55,6 +55,18 @@ _SIGNS: tuple[tuple[str, type[HudiError], str], ...] = (
         PlatformError,
         "a Python worker died, often for want of memory; use fewer cores or more memory",
     ),
+    (
+        "No FileSystem for scheme",
+        SetupError,
+        "Spark has no connector for where the source lies; install it with --packages of "
+        "spark-submit",
+    ),
+    (
+        "Class org.apache.hadoop.fs.",
+        SetupError,
+        "Spark lacks a connector of Hadoop's for where the source lies; install it with "
+        "--packages of spark-submit",
+    ),
     ("PATH_NOT_FOUND", MissingSourceError, "the source does not exist"),
     ("Path does not exist", MissingSourceError, "the source does not exist"),
     ("TABLE_OR_VIEW_NOT_FOUND", SourceError, "the source is no table of the Spark catalog"),

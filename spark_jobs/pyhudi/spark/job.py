@@ -23,10 +23,17 @@ from pyhudi.config.known import refuse_unknown
 from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE, to_secrets, with_secrets
 from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER, Request
 from pyhudi.jobs.result import JobResult
+from pyhudi.pipeline.stopwatch import with_requests
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.surroundings import check_surroundings
-from pyhudi.table.result_line import deletion_table, instant_table, result_line
+from pyhudi.table.result_line import (
+    deletion_table,
+    instant_table,
+    is_bootstrap,
+    mode_table,
+    result_line,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -113,9 +120,17 @@ def _in_a_session(
             time.perf_counter() - started,
         )
         start = time.perf_counter() - started
-        result = _with_start(function(session, request), start)
+        done = _with_start(with_requests(lambda: function(session, request)), start)
+        result = replace(done, application=_application(session))
         _publish(result, request.result_path)
     return result
+
+
+def _application(session: SparkSession) -> dict[str, str]:
+    """What names Spark's application, and where its page is if it has one."""
+    context = session.sparkContext
+    found = {"id": context.applicationId, "ui": context.uiWebUrl}
+    return {name: value for name, value in found.items() if value}
 
 
 def _tell(result: JobResult) -> None:
@@ -125,7 +140,9 @@ def _tell(result: JobResult) -> None:
             result.records["failed"],
             result.failures.get("saved_to"),
         )
-    if result.by_partition:
+    if is_bootstrap(result):
+        logger.info("what would be bootstrapped:\n%s", mode_table(result))
+    elif result.by_partition:
         logger.info("what would be deleted:\n%s", deletion_table(result))
     if result.by_instant:
         logger.info("what would be archived:\n%s", instant_table(result))

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from pyhudi.config.access.connectors import as_s3a, scheme_of
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.known import check_read
 from pyhudi.config.option import option_texts
@@ -25,8 +26,10 @@ from pyhudi.read.rows import read_file, read_slice
 from pyhudi.runner.runner import NumberedFunction
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.microseconds import in_microseconds
+from pyhudi.spark.connectors import has_connector
 from pyhudi.spark.local_folder import with_local_folder
 from pyhudi.spark.tasks.runner import SparkRunner
+from pyhudi.storage.objects.storage import ObjectStorage
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 from pyhudi.write.plan.sharing import share_tasks
@@ -56,7 +59,8 @@ def read(
     Parquet table. Files of older schemas, and all files when ``filters`` or a query needs it, are
     read by the engine in Python workers.
 
-    So are the file slices of a merge-on-read table that have log files: Spark gets their merged
+    So are files whose rows lie where the table was bootstrapped from, and the file slices of a
+    merge-on-read table that have log files: Spark gets their merged
     rows, and can push neither its conditions nor its choice of columns into the merge. What is
     given here as ``columns`` and ``filters`` reaches it: columns that neither names, and merging
     does not need, are not read.
@@ -68,18 +72,29 @@ def read(
     table = open_table(os.fspath(path), option_texts(storage_options, name="storage_options"))
     query = ReadConfig.from_options(asked, zone=table.config.timezone)
     plan = plan_read(table, query, columns=columns, filters=filters)
-    if not _suits_spark(table.storage, plan):
+    alone = replace(plan, files=tuple(file for file in plan.files if file.source is None))
+    if not (_is_reached_by(spark, table.storage) and _suits_spark(table.storage, alone)):
         return _read_by_workers(spark, table.storage, plan)
-    frame = _read_by_spark(spark, table.storage, plan)
-    if not plan.slices:
+    frame = _read_by_spark(spark, table.storage, alone)
+    # Spark's own reader knows no files side by side.
+    beside = tuple(file for file in plan.files if file.source is not None)
+    if not (plan.slices or beside):
         return frame
-    merged = _read_by_workers(spark, table.storage, replace(plan, files=()))
-    return frame.union(merged) if plan.files else merged
+    merged = _read_by_workers(spark, table.storage, replace(plan, files=beside))
+    return frame.union(merged) if alone.files else merged
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
     """The Spark types of an Arrow schema; a timestamp without a zone stays one."""
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def _is_reached_by(spark: SparkSession, storage: Storage) -> bool:
+    """Whether Spark itself opens the files, by a connector that needs no options of ours."""
+    if scheme_of(storage.uri) in ("", "file"):
+        return True
+    has_options = isinstance(storage, ObjectStorage) and storage.place.connection.given.are_some
+    return not has_options and has_connector(spark, as_s3a(storage.uri))
 
 
 def _suits_spark(storage: Storage, plan: ReadPlan) -> bool:
@@ -134,7 +149,7 @@ def _uri(storage: Storage, path: str) -> str:
     """The path as Hadoop finds it; a plain local path is not left to the default file system."""
     if storage.uri.startswith("file:") or "://" not in storage.uri:
         return f"file://{storage.absolute(path)}"
-    return f"{storage.uri.rstrip('/')}/{path}"
+    return as_s3a(f"{storage.uri.rstrip('/')}/{path}")
 
 
 def _read_by_workers(spark: SparkSession, storage: Storage, plan: ReadPlan) -> DataFrame:
@@ -161,9 +176,9 @@ def shared_work(work: Sequence[Work], cores: int) -> tuple[tuple[Work, ...], ...
 
 def _cost(work: Work) -> int:
     if isinstance(work, BaseFile):
-        return _OPEN_BYTES + work.size_bytes
-    files = (work.base_file, *work.log_files)
-    return sum(_OPEN_BYTES + file.size_bytes for file in files if file is not None)
+        return _OPEN_BYTES + work.bytes_to_read
+    base = 0 if work.base_file is None else _OPEN_BYTES + work.base_file.bytes_to_read
+    return base + sum(_OPEN_BYTES + file.size_bytes for file in work.log_files)
 
 
 def _reader(storage: Storage, plan: ReadPlan, tasks: Sequence[Sequence[Work]]) -> NumberedFunction:

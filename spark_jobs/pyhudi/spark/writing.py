@@ -13,6 +13,7 @@ from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
+from pyhudi.spark.connectors import readable_source
 from pyhudi.spark.failures import explained
 from pyhudi.spark.session import reads_local_paths
 from pyhudi.spark.source import rows_of_frame, rows_of_source
@@ -78,7 +79,7 @@ def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:
             try:
                 rows = rows_of_source(
                     spark,
-                    request.source,
+                    readable_source(spark, request.source, request.storage_options),
                     source_format=request.source_format,
                     source_options=request.source_options,
                     sql=request.sql,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from pyhudi.errors import (
     CorruptTableError,
     MissingFileError,
 )
+from pyhudi.storage.keyring import NO_OPTIONS, HiddenOptions
 from pyhudi.storage.storage import FileStatus, failed_call, located_input
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class ArrowStorage:
 
     ``create_if_absent`` and ``replace`` carry what the file system itself cannot promise: each
     store has its own way to make a file appear at once (see ``storage/create.py``). ``real_root``
-    is the root without symbolic links, on file systems that have them.
+    is the root without symbolic links, on file systems that have them. ``sources`` are the options
+    of the storage that a table here was bootstrapped from.
 
     Guarantees: no path leads out of the root, by its text or by a symbolic link below the root.
     """
@@ -40,6 +42,7 @@ class ArrowStorage:
     create_if_absent: CreateIfAbsent
     replace: CreateIfAbsent
     real_root: str = ""
+    sources: HiddenOptions = NO_OPTIONS
 
     def absolute(self, path: str) -> str:
         """The path as the file system knows it, without a scheme."""
@@ -53,6 +56,10 @@ class ArrowStorage:
         with self._errors("list", path):
             found = self.filesystem.get_file_info(selector)
         return sorted((self._status(info) for info in found), key=lambda status: status.path)
+
+    def list_folders(self, paths: Iterable[str]) -> Mapping[str, Sequence[FileStatus]]:
+        """Entries of several folders, one listed after another."""
+        return {path: self.list(path) for path in paths}
 
     def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
         """The files below a folder, sorted by path."""
@@ -88,6 +95,10 @@ class ArrowStorage:
         ):
             return bytes(stream.read())
 
+    def read_settled(self, path: str) -> bytes:
+        """The whole file; nothing is gained by keeping it."""
+        return self.read(path)
+
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """A seekable input file, whose errors name it."""
         with self._errors("read", path):
@@ -112,6 +123,14 @@ class ArrowStorage:
             self._make_parent(path)
             self.replace(self.filesystem, self._place(path), data)
 
+    def touch(self, path: str) -> None:
+        """Set the file's time to that of the storage; absent is fine."""
+        with suppress(MissingFileError), self._errors("touch", path):
+            if self.real_root:
+                os.utime(self._place(path))
+            else:
+                self.replace(self.filesystem, self._place(path), self.read(path))
+
     def delete(self, path: str) -> bool:
         """Delete a file; False when it was absent."""
         with self._errors("delete", path):
@@ -120,6 +139,11 @@ class ArrowStorage:
             except FileNotFoundError:
                 return False
         return True
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """Delete files, one after another; absent ones are fine."""
+        for path in paths:
+            self.delete(path)
 
     def delete_dir(self, path: str) -> None:
         """Delete a folder with all it holds; absent is fine."""

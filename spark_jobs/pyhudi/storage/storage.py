@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from pyhudi.config.access.secret import redacted
 from pyhudi.errors import StorageError, located
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Storage(Protocol):
     * what ``create``, ``put`` or a closed ``open_output`` stream wrote is seen by every later
       ``list``, ``walk`` and ``read``.
 
-    Instances are picklable: Spark tasks open their own.
+    Instances are picklable: Spark tasks open their own. What tasks call is anything but ``create``,
+    for which they may lack what the driver has.
     """
 
     @property
@@ -63,6 +65,13 @@ class Storage(Protocol):
 
     def list(self, path: str) -> list[FileStatus]:
         """Entries of a folder sorted by path; empty when the folder is absent."""
+        ...
+
+    def list_folders(self, paths: Iterable[str]) -> Mapping[str, Sequence[FileStatus]]:
+        """Entries of several folders, in as few calls as the store has for it.
+
+        Folders within these may be missing among the entries.
+        """
         ...
 
     def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
@@ -89,6 +98,15 @@ class Storage(Protocol):
         """
         ...
 
+    def read_settled(self, path: str) -> bytes:
+        """The whole file, where a name never gets other bytes.
+
+        It may have been read before, and be gone since.
+
+        Raises: as ``read``.
+        """
+        ...
+
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """A seekable input file, to be used in a ``with``, whose errors name the file."""
         ...
@@ -110,7 +128,11 @@ class Storage(Protocol):
         ...
 
     def delete(self, path: str) -> bool:
-        """Delete a file; False when it was absent."""
+        """Delete a file; False when it was absent, True where the store does not tell."""
+        ...
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """Delete files in as few requests as the store has for it; absent ones are fine."""
         ...
 
     def delete_dir(self, path: str) -> None:
@@ -145,5 +167,6 @@ def located_output(where: str) -> Iterator[None]:
 def failed_call(verb: str, where: str, error: OSError) -> StorageError:
     """A call that failed: what it was to do with which file, why it did not, and what helps."""
     advice = _ADVICE.get(error.errno or 0)
-    said = f"cannot {verb} {where}: {error}"
+    # What a store answers may quote the URI that it was asked for.
+    said = f"cannot {verb} {where}: {redacted(str(error))}"
     return StorageError(f"{said}; {advice}" if advice else said)

@@ -1,6 +1,7 @@
-"""The archived timeline of layout 1: what left the timeline, and what its files said.
+"""The archived timeline: what left the timeline, and what its files said.
 
-An archive file has the instants of one run of archiving, the newest the highest number.
+In layout 1 an archive file has the instants of one run of archiving, the newest the highest number.
+In layout 2 the files are those of a ``History``.
 
 Source: HoodieArchivedTimeline and HoodieTimelineArchiver, Hudi 0.15; ArchivedTimelineV1, Hudi 1.1.
 """
@@ -12,13 +13,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from pyhudi.actions.archived import ArchivedFile, archive_schema
 from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
 from pyhudi.config.table import TableConfig, TimelineZone
+from pyhudi.config.versions import TimelineLayout
 from pyhudi.errors import MissingFileError, located
 from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.logfile.archive import encode_archive, iter_archive
 from pyhudi.storage.storage import FileStatus, Storage
+from pyhudi.table.history import ACTION, COMPLETION_TIME, METADATA, TIME, History
 from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
@@ -52,15 +58,31 @@ class ArchivedTimeline:
     storage: Storage
     folder: str
     zone: TimelineZone = TimelineZone.LOCAL
+    layout: TimelineLayout = TimelineLayout.ONE
 
     @classmethod
     def of(cls, storage: Storage, config: TableConfig) -> ArchivedTimeline:
         """The archive of the table in a storage."""
-        folder = f".hoodie/{config.archive_folder}"
-        return cls(storage=storage, folder=folder, zone=config.timezone)
+        return cls(
+            storage=storage,
+            folder=config.archive_path,
+            zone=config.timezone,
+            layout=config.version.timeline_layout,
+        )
+
+    @property
+    def _history(self) -> History:
+        return History(storage=self.storage, folder=self.folder)
 
     def files(self) -> tuple[ArchiveFile, ...]:
-        """The files as they are now, the newest first; opens none."""
+        """The files as they are now, the newest first; opens none of them.
+
+        Raises:
+            CorruptTableError: a file that should be there is not.
+        """
+        if self.layout is TimelineLayout.TWO:
+            numbered = enumerate(self._history.files())
+            return tuple(ArchiveFile(number=at, status=each) for at, each in numbered)[::-1]
         found = (
             ArchiveFile(number=int(named.group(1)), status=status)
             for status in self.storage.list(self.folder)
@@ -71,11 +93,19 @@ class ArchivedTimeline:
     def read(self, file: ArchiveFile) -> Iterator[ArchivedFile]:
         """The records of an archive file, in the order in which they were written.
 
-        None when the file is gone: the one that it was merged into has them.
+        None when the file is gone, in layout 1: the one that it was merged into has them.
 
         Raises:
             CorruptTableError: a block that cannot be read; the message names it.
+            MissingFileError: the file is gone, in layout 2.
         """
+        if self.layout is TimelineLayout.TWO:
+            names = (TIME, ACTION, COMPLETION_TIME, METADATA)
+            with located(self.storage.absolute(file.status.path)):
+                for row in self._history.rows(file.status, names).to_pylist():
+                    time, action, completed, body = (row[name] for name in names)
+                    yield ArchivedFile.from_history(time, action, completed, body or b"")
+            return
         try:
             with self.storage.open_input(file.status.path) as source:
                 for schema, record in iter_archive(source, file.status.path):
@@ -85,6 +115,10 @@ class ArchivedTimeline:
 
     def mentions(self, file: ArchiveFile, text: str) -> bool:
         """Whether an archive file has a text in it, which is quicker told than what it says."""
+        if self.layout is TimelineLayout.TWO:
+            rows = self._history.rows(file.status, (TIME, METADATA))
+            said = pc.match_substring(rows.column(METADATA), text)
+            return bool(pc.any(pc.or_kleene(said, pc.equal(rows.column(TIME), text))).as_py())
         try:
             return text.encode() in self.storage.read(file.status.path)
         except MissingFileError:
@@ -96,6 +130,8 @@ class ArchivedTimeline:
         Opens only files that were made after it. Some of these writes may be on the timeline
         still, which they are about to leave.
         """
+        if self.layout is TimelineLayout.TWO:
+            return frozenset(self.completions_since(time))
         found: set[str] = set()
         for file in self.files():
             # In autumn local times come twice, and the clocks of machines differ.
@@ -107,6 +143,24 @@ class ArchivedTimeline:
                 if is_write and record.state == State.COMPLETED.name and record.time >= time:
                     found.add(record.time)
         return frozenset(found)
+
+    def completions_since(self, time: str) -> dict[str, str]:
+        """When the archived writes were completed that were requested from a time on, in layout 2.
+
+        Raises:
+            CorruptTableError: a file of the archive cannot be read.
+            MissingFileError: instants were archived while it was read.
+        """
+        writes = pa.array([each.value for each in Action if each.writes_rows])
+        found: dict[str, str] = {}
+        for file in self.files():
+            rows = self._history.rows(file.status, (TIME, COMPLETION_TIME, ACTION), time)
+            kept = rows.filter(pc.is_in(rows.column(ACTION), value_set=writes))
+            times, completed = kept.column(TIME), kept.column(COMPLETION_TIME)
+            # Whoever noted no completion time had none.
+            done = pc.coalesce(completed, times).to_pylist()
+            found.update(zip(times.to_pylist(), done, strict=True))
+        return found
 
     def load(self) -> Timeline:
         """All archived instants, each in its latest state.

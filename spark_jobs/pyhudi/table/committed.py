@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pyhudi.actions.commit import ReplaceCommitMetadata, WriteStat
 from pyhudi.config.instant_text import AskedInstant
+from pyhudi.config.options.operations import SLOT
 from pyhudi.config.table import TimelineZone
 from pyhudi.config.write import IDEMPOTENCY_KEY
 from pyhudi.errors import MissingFileError
@@ -19,6 +20,7 @@ from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import Instant
 
 STAMP = IDEMPOTENCY_KEY.key
+SLOT_STAMP = SLOT.key
 METRICS = "pyhudi.metrics"
 """The key of a commit's extra metadata that holds what its stages took, as JSON."""
 SCHEMA_CHANGES = "pyhudi.schema.changes"
@@ -42,6 +44,11 @@ class EarlierCommit:
     replaced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ignored: int | None = None
     schema_changes: tuple[str, ...] = ()
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        """Those it wrote files to."""
+        return frozenset(stat.partition_path or "" for stat in self.stats)
 
 
 def look_back(since: AskedInstant | None, now_ms: int, zone: TimelineZone) -> int:
@@ -68,21 +75,33 @@ def find_committed(
         and of the archive no file that was made before ``since``: none at all where the timeline
         goes back that far.
     """
+    return next(_stamped(table, STAMP, key, since, seen), None)
+
+
+def find_of_slot(
+    table: Table, slot: str, *, since: int | None = 0, seen: Collection[Instant] = ()
+) -> tuple[EarlierCommit, ...]:
+    """The completed commits of a slot, the newest first; ``since`` and ``seen`` as above."""
+    return tuple(_stamped(table, SLOT_STAMP, slot, since, seen))
+
+
+def _stamped(
+    table: Table, stamp: str, text: str, since: int | None, seen: Collection[Instant]
+) -> Iterator[EarlierCommit]:
     is_whole = since is not None and _goes_back_to(table, since)
     for instant in reversed(table.timeline.write_instants().completed().instants):
         if instant in seen:
             continue
         try:
-            metadata = table.active.read_commit_mentioning(instant, key)
+            metadata = table.active.read_commit_mentioning(instant, text)
         except MissingFileError:
             # It was archived, or undone, since the timeline was listed.
             is_whole = False
             continue
-        if metadata is not None and metadata.commit.extra_metadata.get(STAMP) == key:
-            return _earlier(instant.time, table.active.completion_time(instant), metadata)
-    if since is None or is_whole:
-        return None
-    return _find_archived(ArchivedTimeline.of(table.storage, table.config), key, since)
+        if metadata is not None and metadata.commit.extra_metadata.get(stamp) == text:
+            yield _earlier(instant.time, table.active.completion_time(instant), metadata)
+    if since is not None and not is_whole:
+        yield from _archived(ArchivedTimeline.of(table.storage, table.config), stamp, text, since)
 
 
 def _goes_back_to(table: Table, since: int) -> bool:
@@ -92,15 +111,16 @@ def _goes_back_to(table: Table, since: int) -> bool:
     return table.timeline.goes_back_to(instant_time(earliest, zone))
 
 
-def _find_archived(archived: ArchivedTimeline, key: str, since: int) -> EarlierCommit | None:
+def _archived(
+    archived: ArchivedTimeline, stamp: str, text: str, since: int
+) -> Iterator[EarlierCommit]:
     for file in archived.files():
-        if file.status.modified_ms < since or not archived.mentions(file, key):
+        if file.status.modified_ms < since or not archived.mentions(file, text):
             continue
         for record in archived.read(file):
             metadata = written_by(record)
-            if metadata is not None and metadata.commit.extra_metadata.get(STAMP) == key:
-                return _earlier(record.time, record.transition_time, metadata)
-    return None
+            if metadata is not None and metadata.commit.extra_metadata.get(stamp) == text:
+                yield _earlier(record.time, record.transition_time, metadata)
 
 
 def _earlier(

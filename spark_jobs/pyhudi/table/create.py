@@ -69,6 +69,5 @@ def why_not_cleaned(config: TableConfig) -> str | None:
     refusals = (
         (not config.version.is_written, f"has table version {config.version.value}"),
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (config.bootstrap_base_path is not None, "was bootstrapped"),
     )
     return next((what for applies, what in refusals if applies), None)

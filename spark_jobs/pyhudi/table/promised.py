@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pyhudi.actions.commit import ReplaceCommitMetadata
@@ -11,12 +12,14 @@ from pyhudi.config.read import WHAT_TO_DO
 from pyhudi.errors import CorruptTableError, MissingFileError
 from pyhudi.filegroup.promised import Damage, Promise, promises_of
 from pyhudi.filegroup.slices import GroupId
+from pyhudi.storage.objects.storage import ObjectStorage
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 
 _READERS = 16
 _FEW_INSTANTS = 32
+"""So many small files are read one after the other where that is faster than threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ def told_by(
         CorruptTableError: the file of an instant cannot be read.
         MissingFileError: a write was rolled back since the timeline was loaded.
     """
-    start = timeline.start
+    start, completions = timeline.start, timeline.completions()
     promises: list[Promise] = []
     replaced: dict[GroupId, str] = {}
 
@@ -65,7 +68,7 @@ def told_by(
             for file_id in file_ids:
                 replaced.setdefault((partition, file_id), instant.time)
         if is_wanted(instant):
-            own = promises_of(instant.time, metadata.commit.write_stats)
+            own = promises_of(instant.time, metadata.commit.write_stats, completions)
             promises += (each for each in own if is_kept(each.group[0]))
     return Told(promises=tuple(promises), replaced=replaced)
 
@@ -92,7 +95,9 @@ def _read(
                 where=active.storage.uri,
             ) from error
 
-    if len(instants) <= _FEW_INSTANTS:
+    # On an object store each of them is a request, which is mostly waiting.
+    few = 1 if isinstance(active.storage, ObjectStorage) else _FEW_INSTANTS
+    if len(instants) <= few:
         found: Iterable[ReplaceCommitMetadata | None] = map(read, instants)
     else:
         with ThreadPoolExecutor(max_workers=_READERS) as threads:
@@ -102,11 +107,24 @@ def _read(
             yield instant, metadata
 
 
+def are_rolled_back(active: ActiveTimeline, timeline: Timeline, lost: Sequence[Damage]) -> bool:
+    """Whether the writes of lost files are completed for a moment only.
+
+    A writer that others took for dead, and rolled back, takes its commit back after it.
+    """
+    gone: set[str] = set()
+    for found in timeline:
+        if found.action is Action.ROLLBACK:
+            with suppress(MissingFileError, CorruptTableError):
+                gone.add(active.read_rollback_plan(found).instant.time)
+    return all(each.instant in gone for each in lost)
+
+
 def refuse(lost: Sequence[Damage], *, where: str, has_changed: bool) -> None:
     """Refuse files that are not what the table's commits say; none is fine.
 
     Raises:
-        MissingFileError: a file is gone, and the table ``has_changed`` since it was opened.
+        MissingFileError: files are gone, and the table ``has_changed`` since it was opened.
         CorruptTableError: says which file, which write, and what can be done.
     """
     if not lost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 
 from pyhudi.config import properties
 from pyhudi.config.table import TableConfig
@@ -13,6 +14,7 @@ from pyhudi.errors import (
     RequestError,
     StorageError,
     TableNotFoundError,
+    UnclearAnswerError,
 )
 from pyhudi.storage.storage import Storage
 
@@ -43,6 +45,9 @@ def load_config(storage: Storage) -> TableConfig:
             text = storage.read(path).decode(_ENCODING)
         except MissingFileError:
             continue
+        except UnclearAnswerError:
+            # It was waited for, and would be once more.
+            raise
         except StorageError as error:
             if isinstance(error.__cause__, NotADirectoryError) or _is_file(storage):
                 raise RequestError(
@@ -79,8 +84,10 @@ def _parsed(text: str, where: str) -> TableConfig:
 
 
 def _is_file(storage: Storage) -> bool:
-    root = storage.status("")
-    return root is not None and not root.is_dir
+    with suppress(StorageError):
+        root = storage.status("")
+        return root is not None and not root.is_dir
+    return False
 
 
 def create_properties(storage: Storage, config: TableConfig) -> None:

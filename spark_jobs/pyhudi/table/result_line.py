@@ -1,10 +1,11 @@
-"""A job's result in one line, for the end of a log, and what it would delete as a table."""
+"""A job's result in one line, for the end of a log, and what it would do as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from pyhudi.jobs.result import JobResult
+from pyhudi.storage.objects.requests import Kind
 
 _MIB = 1 << 20
 _LEAST_SECONDS = 0.05
@@ -23,6 +24,9 @@ def result_line(result: JobResult) -> str:
     if result.by_instant:
         number = _count(len(result.by_instant), "instant")
         return f"{head} would take {number} from the timeline; nothing was done"
+    if result.status == "planned" and is_bootstrap(result):
+        size = sum(each["bytes"] for each in result.by_partition.values())
+        return f"{head} would take {_files(result.files['source'], size)} over; nothing was done"
     if result.status == "planned":
         planned = sum(each["bytes"] for each in result.by_partition.values())
         return f"{head} would delete {_files(result.files['planned'], planned)}; nothing was done"
@@ -55,6 +59,31 @@ def deletion_table(result: JobResult) -> str:
     texts += [(name, f"{files:,}", f"{size / _MIB:,.1f}") for name, files, size in rows]
     first, second, third = (max(map(len, column)) for column in zip(*texts, strict=True))
     return "\n".join(f"{a:<{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in texts)
+
+
+def is_bootstrap(result: JobResult) -> bool:
+    """Whether partitions of the result would be bootstrapped, and not lose files."""
+    return any("mode" in each for each in result.by_partition.values())
+
+
+def mode_table(result: JobResult) -> str:
+    """What would become of each partition of a source, and what would be written, in columns."""
+    rows = [("partition", "mode", "files", "rows", "MiB", "would write")]
+    rows += [
+        (
+            partition or "(not partitioned)",
+            each["mode"],
+            f"{each['files']:,}",
+            f"{each['rows']:,}",
+            f"{each['bytes'] / _MIB:,.1f}",
+            each["writes"],
+        )
+        for partition, each in result.by_partition.items()
+    ]
+    a, b, c, d, e, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return "\n".join(
+        f"{i:<{a}}  {j:<{b}}  {k:>{c}}  {n:>{d}}  {o:>{e}}  {last}" for i, j, k, n, o, last in rows
+    )
 
 
 def instant_table(result: JobResult) -> str:
@@ -94,7 +123,9 @@ def _seconds(result: JobResult) -> str:
     total = result.seconds.get("total")
     if total is None:
         return ""
-    return f"{total:.1f} s" + (f" ({', '.join(stages)})" if stages else "")
+    said = f"{total:.1f} s" + (f" ({', '.join(stages)})" if stages else "")
+    requests = sum(result.requests.get(kind.value, 0) for kind in Kind)
+    return f"{said}, {_count(requests, 'request')}" if requests else said
 
 
 def _files(number: int, size_bytes: int) -> str:

@@ -55,11 +55,19 @@ def as_restored(active: ActiveTimeline, timeline: Timeline) -> Timeline:
         except MissingFileError:
             continue
         if savepoint is not None:
-            seen = Timeline(tuple(_as_pending(each, savepoint) for each in seen))
+            ended = timeline.completions().get(savepoint)
+            seen = Timeline(tuple(_as_pending(each, savepoint, ended) for each in seen))
     return seen
 
 
-def _as_pending(instant: Instant, savepoint: str) -> Instant:
-    if instant.is_completed and instant.action.writes_rows and instant.time > savepoint:
+def _as_pending(instant: Instant, savepoint: str, ended: str | None) -> Instant:
+    """The instant, pending where it came after the savepoint of a write that ``ended`` then.
+
+    Source: RestorePlanActionExecutor, Hudi 0.15 and 1.1: in layout 2 what was completed later.
+    """
+    is_later = instant.time > savepoint
+    if ended is not None and instant.completion_time is not None:
+        is_later = instant.completion_time > ended
+    if instant.is_completed and instant.action.writes_rows and is_later:
         return instant.in_state(State.INFLIGHT)
     return instant

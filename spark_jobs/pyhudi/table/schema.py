@@ -89,5 +89,6 @@ def _from_footer(
     if newest is None:
         return None
     with open_base(storage, newest) as base:
-        stated = _from_text(base.footer.avro_schema)
+        # A skeleton's footer tells of the meta columns alone.
+        stated = None if newest.is_skeleton else _from_text(base.footer.avro_schema)
         return stated or arrow_to_avro(without_meta(base.schema), config.name)

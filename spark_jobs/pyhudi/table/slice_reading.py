@@ -12,6 +12,7 @@ from pyhudi.errors import OptionError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.reader import SliceLogs
 from pyhudi.fileslice.reading import SliceReading
+from pyhudi.fileslice.span import CommitSpan
 from pyhudi.merge.custom import load_merger
 from pyhudi.merge.resolve import default_values, stored_rule
 from pyhudi.schema.metafields import without_meta
@@ -24,7 +25,7 @@ def slice_reading(
     schema: pa.Schema,
     *,
     as_of: str | None = None,
-    begin: str | None = None,
+    span: CommitSpan | None = None,
     memory: MergeMemory = DEFAULT_MEMORY,
 ) -> SliceReading:
     """How the file slices of a table are read, now or as of an instant.
@@ -38,7 +39,7 @@ def slice_reading(
         rule=stored_rule(config, without_meta(schema), defaults=defaults),
         timeline=table.timeline,
         as_of=as_of,
-        begin=begin,
+        span=span,
         virtual_keys=None if config.populate_meta_fields else virtual_key_generator(config),
         memory=memory,
     )

@@ -11,23 +11,28 @@ from datetime import date
 import pyarrow as pa
 
 from pyhudi.config.table import TableConfig
+from pyhudi.config.versions import TimelineLayout
 from pyhudi.errors import CorruptTableError
-from pyhudi.filegroup.listing import StorageListing
-from pyhudi.filegroup.order import slice_order
+from pyhudi.filegroup.listing import ListedFiles, StorageListing
+from pyhudi.filegroup.order import earliest_unplaced, slice_order
 from pyhudi.filegroup.promised import Damage, Promise
 from pyhudi.filegroup.slices import BaseFile, FileSlice, GroupId
+from pyhudi.fileslice.span import CommitSpan
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import AvroSchema
 from pyhudi.schema.metafields import with_meta
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
+from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import clustered_groups, pending_compactions
-from pyhudi.table.promised import refuse, told_by
+from pyhudi.table.promised import are_rolled_back, refuse, told_by
 from pyhudi.table.properties_file import load_config
+from pyhudi.table.row_sources import with_sources
 from pyhudi.table.savepoints import as_restored
 from pyhudi.table.schema import resolve_schema
 from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.bootstrap import as_bootstrapped
 from pyhudi.timeline.instant import Instant, normalise_instant
 from pyhudi.timeline.timeline import Timeline
 
@@ -40,13 +45,15 @@ class Table:
 
     Configuration and timeline stay as they were; ``refresh`` gives the table with later commits.
     Instants that are asked for may be written as those of ``read_table``. Its files are held
-    against what its commits say of them, unless it ``skips_damaged``.
+    against what its commits say of them, unless it ``skips_damaged``. With ``until`` it is as it
+    was then, going by when writes were completed.
     """
 
     storage: Storage
     config: TableConfig
     timeline: Timeline
     skips_damaged: bool = False
+    until: str | None = None
 
     @property
     def active(self) -> ActiveTimeline:
@@ -60,7 +67,15 @@ class Table:
 
     def refresh(self) -> Table:
         """The same table as it is now: properties and timeline read again."""
-        return replace(load_table(self.storage), skips_damaged=self.skips_damaged)
+        latest = replace(load_table(self.storage), skips_damaged=self.skips_damaged)
+        return latest if self.until is None else latest.completed_by(self.until)
+
+    def completed_by(self, time: str) -> Table:
+        """The table as it was then, going by when its writes were completed.
+
+        Not: in layout 1, whose timeline does not tell when that was.
+        """
+        return replace(self, timeline=self.timeline.completed_by(time), until=time)
 
     def schema(self, as_of: str | date | None = None) -> pa.Schema:
         """The five meta columns and the table's own, now or as of an instant.
@@ -92,30 +107,35 @@ class Table:
         *,
         is_kept: Callable[[str], bool] | None = None,
         as_of: str | date | None = None,
-        since: str | None = None,
+        span: CommitSpan | None = None,
         with_logs: bool = True,
     ) -> TableFiles:
         """The files of all partitions or some, listed once and held against the commits.
 
-        Partitions are named, or those that ``is_kept`` keeps. What was written after ``as_of`` or
-        up to ``since`` does not matter, nor do log files where they are not read.
+        Partitions are named, or those that ``is_kept`` keeps. What was written after ``as_of``, or
+        not within the ``span``, does not matter, nor do log files where they are not read.
 
         Raises:
             CorruptTableError: a file is gone or cut short that a commit says was there.
-            MissingFileError: it is gone, and the table has changed since it was opened.
+            MissingFileError: it is gone, and the table has changed since it was opened, or is
+                about to.
         """
         until = self._digits(as_of)
 
         def is_asked(instant: Instant) -> bool:
-            is_early = since is not None and instant.time <= since
+            is_other = span is not None and not span.holds(instant.time)
             is_late = until is not None and instant.time > until
-            return not (self.skips_damaged or is_early or is_late)
+            return not (self.skips_damaged or is_other or is_late)
 
         found, promises = self._listed(partitions, is_kept, is_asked)
         read = [each for each in promises if with_logs or not each.is_log]
         if lost := found.damages(read, until):
-            has_changed = self.refresh().timeline != self.timeline
-            refuse(lost, where=self.storage.uri, has_changed=has_changed)
+            latest = self.refresh().timeline
+            refuse(
+                lost,
+                where=self.storage.uri,
+                has_changed=latest != self.timeline or are_rolled_back(self.active, latest, lost),
+            )
         return found.with_writes(read)
 
     def damages(self, partitions: Iterable[str] | None = None) -> list[Damage]:
@@ -184,18 +204,29 @@ class Table:
         told = told_by(
             self.active,
             Timeline() if partitions == frozenset() else self.timeline,
-            is_asked=lambda instant: self.config.version.is_read and is_asked(instant),
+            is_asked=is_asked,
             is_kept=is_kept or (lambda _: True),
         )
         files = TableFiles(
             timeline=self.timeline,
-            order=slice_order(self.config.version),
-            base_files=found.base_files,
+            order=slice_order(self.config.version, self._completions(found)),
+            base_files=with_sources(self.storage, self.config, found.base_files),
             log_files=found.log_files,
             cdc_files=found.cdc_files,
             replaced=told.replaced,
         )
         return files, told.promises
+
+    def _completions(self, found: ListedFiles) -> Mapping[str, str]:
+        """When writes were completed; archived ones too, where log files are placed by it."""
+        known = self.timeline.completions()
+        if self.config.version.timeline_layout is TimelineLayout.ONE:
+            return known
+        earliest = earliest_unplaced(found.base_files, found.log_files, known)
+        if earliest is None or earliest >= self.timeline.start:
+            return known
+        archived = ArchivedTimeline.of(self.storage, self.config)
+        return {**archived.completions_since(earliest), **known}
 
 
 def open_table(
@@ -219,7 +250,8 @@ def load_table(storage: Storage) -> Table:
     """
     config = load_config(storage)
     active = ActiveTimeline.of(storage, config)
-    return Table(storage=storage, config=config, timeline=as_restored(active, active.load()))
+    seen = as_restored(active, as_bootstrapped(active.load()))
+    return Table(storage=storage, config=config, timeline=seen)
 
 
 def load_made(storage: Storage) -> Table:

@@ -63,8 +63,9 @@ class ActiveTimeline:
 
     Which folder, names, encoding and completion times a table version has is known here and in
     ``layout.py``. Those who ask name an instant in any state; the method says which is meant.
-    ``archive_folder`` lies beside the instants of layout 1, and has those that left them.
-    ``below`` is the folder of a table that lies within another, with a slash at its end.
+    ``archive_folder`` lies beside the instants, and has those that left them. ``folder`` is the
+    name of the timeline's own folder in layout 2. ``below`` is the folder of a table that lies
+    within another, with a slash at its end.
 
     Guarantees: an instant's file appears whole or not at all; of several writers one succeeds, the
         others get AlreadyExistsError. Files of earlier states stay beside it.
@@ -77,6 +78,7 @@ class ActiveTimeline:
     version: TableVersion
     zone: TimelineZone
     archive_folder: str = "archived"
+    folder: str = "timeline"
     below: str = ""
 
     @classmethod
@@ -87,6 +89,7 @@ class ActiveTimeline:
             version=config.version,
             zone=config.timezone,
             archive_folder=config.archive_folder,
+            folder=config.timeline_folder,
         )
 
     def load(self) -> Timeline:
@@ -97,7 +100,7 @@ class ActiveTimeline:
         """
         found = Timeline()
         for _ in range(_LOADS):
-            listed = self.storage.list(f"{self.below}{layout.folder(self.version)}")
+            listed = self.storage.list(self._folder)
             found = Timeline.of(self._instants(listed))
             first = found.write_instants().first
             is_archived = any(each.is_dir and each.name == self.archive_folder for each in listed)
@@ -107,7 +110,7 @@ class ActiveTimeline:
 
     def state_files(self) -> tuple[StateFile, ...]:
         """Every file of every instant, that of each state, in the order of instants and states."""
-        listed = self.storage.list(f"{self.below}{layout.folder(self.version)}")
+        listed = self.storage.list(self._folder)
         names = frozenset(status.name for status in listed)
         found = (
             StateFile(
@@ -141,7 +144,8 @@ class ActiveTimeline:
         """When an instant was completed, as an instant time; None when it is not.
 
         Source: HoodieInstant, Hudi 0.15: in layout 1 the completed file's modification time tells
-        ("state transition time"), in layout 2 its name.
+        ("state transition time"), in layout 2 its name. InstantGeneratorV2, Hudi 1.1: where that
+        says nothing, as of instants of an upgraded table, the modification time tells again.
         """
         if instant.completion_time is not None:
             return instant.completion_time
@@ -159,11 +163,11 @@ class ActiveTimeline:
 
     def request(self, instant: Instant, plan: Metadata | None) -> None:
         """Put an instant on the timeline, with its plan if it has one."""
-        self._create(instant.in_state(State.REQUESTED), _encoded(plan))
+        self._create(instant.in_state(State.REQUESTED), self._encoded(plan))
 
     def start(self, instant: Instant, plan: Metadata | None) -> None:
         """Make an instant inflight, with what it is about to do if that is known."""
-        self._create(instant.in_state(State.INFLIGHT), _encoded(plan))
+        self._create(instant.in_state(State.INFLIGHT), self._encoded(plan))
 
     def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
         """Complete an instant, and give it as it is then.
@@ -175,7 +179,7 @@ class ActiveTimeline:
         """
         is_told = self.version.timeline_layout is TimelineLayout.TWO
         at = self.next_time(clock, instant.time) if is_told else None
-        completed, body = instant.in_state(State.COMPLETED, at), _encoded(metadata)
+        completed, body = instant.in_state(State.COMPLETED, at), self._encoded(metadata)
         try:
             self._create(completed, body)
         except StorageError:
@@ -236,7 +240,8 @@ class ActiveTimeline:
         Metadata can be large; most of it need not be parsed to see that the text is not in it.
         """
         data = self._data(instant)
-        if pretty(text).encode() not in data:
+        # JSON escapes what Avro has as it is.
+        if pretty(text).encode() not in data and text.encode() not in data:
             return None
         return self._parsed(instant, data, ReplaceCommitMetadata)
 
@@ -296,14 +301,21 @@ class ActiveTimeline:
         except MissingFileError:
             return None
 
+    @property
+    def _folder(self) -> str:
+        return f"{self.below}{layout.folder(self.version, self.folder)}"
+
     def _path(self, instant: Instant) -> str:
-        return f"{self.below}{layout.path(instant, self.version)}"
+        return f"{self._folder}/{layout.file_name(instant, self.version)}"
 
     def _instants(self, listed: Iterable[FileStatus]) -> Iterator[Instant]:
         for status in listed:
             found = layout.parse_file_name(status.name, self.version)
-            if found is not None and not status.is_dir:
-                yield found
+            if found is None or status.is_dir:
+                continue
+            if found.is_unnamed:
+                found = replace(found, completion_time=instant_time(status.modified_ms, self.zone))
+            yield found
 
     def _is_there(self, instant: Instant) -> bool:
         return self.storage.exists(self._path(instant))
@@ -316,14 +328,26 @@ class ActiveTimeline:
             return kind.from_bytes(data)
 
     def _data(self, instant: Instant) -> bytes:
-        return self.storage.read(self._path(instant))
+        path = self._path(instant)
+        # What a completed instant says never changes, and every reader of a table asks for it.
+        settled = instant.is_completed
+        return self.storage.read_settled(path) if settled else self.storage.read(path)
 
     def _create(self, instant: Instant, body: bytes) -> None:
         self.storage.create(self._path(instant), body)
 
+    def _encoded(self, metadata: Metadata | None) -> bytes:
+        if metadata is None:
+            return b""
+        is_second = self.version.timeline_layout is TimelineLayout.TWO
+        # What writes say is all that the layouts spell otherwise.
+        if is_second and isinstance(metadata, (CommitMetadata, ReplaceCommitMetadata)):
+            return metadata.to_avro()
+        return metadata.to_bytes()
+
     def _says(self, instant: Instant, body: bytes) -> bool:
         try:
-            return self._data(instant) == body
+            return self.storage.read(self._path(instant)) == body
         except StorageError:
             return False
 
@@ -331,7 +355,3 @@ class ActiveTimeline:
 def _sidecar(name: str) -> str:
     """The name of the checksum of a file (ChecksumFileSystem, Hadoop 3)."""
     return f".{name}.crc"
-
-
-def _encoded(metadata: Metadata | None) -> bytes:
-    return b"" if metadata is None else metadata.to_bytes()

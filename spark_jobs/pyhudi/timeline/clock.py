@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
@@ -11,13 +15,35 @@ from pyhudi.config.table import TimelineZone
 
 _FORMAT = "%Y%m%d%H%M%S"
 _DIGITS = 17
+# CLOCK_MONOTONIC of Linux stands still while a machine is suspended, and leases end meanwhile.
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """Tells the time, and lets it pass.
+
+    ``now_ms`` is what machines have set, and may jump; spans are measured by ``monotonic_ms``.
+    """
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 in UTC."""
+        ...
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since some moment, which never goes back; it goes on while nobody runs."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Come back after this time."""
+        ...
+
+    def repeating(
+        self, act: Callable[[], None], every_s: float, name: str
+    ) -> AbstractContextManager[None]:
+        """A span in which something is done at each interval, beside what goes on in it.
+
+        It is not done at once, and no more when the span has been left.
+        """
         ...
 
 
@@ -27,6 +53,31 @@ class SystemClock:
     def now_ms(self) -> int:
         """Milliseconds since 1970 in UTC."""
         return int(datetime.now(timezone.utc).timestamp() * 1000)
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since the machine started, suspended or not where the system counts so."""
+        return time.clock_gettime_ns(_SINCE_BOOT) // 1_000_000
+
+    def sleep(self, seconds: float) -> None:
+        """Come back after this time."""
+        time.sleep(seconds)
+
+    @contextmanager
+    def repeating(self, act: Callable[[], None], every_s: float, name: str) -> Iterator[None]:
+        """A span with a thread of this name beside it."""
+        ended = threading.Event()
+
+        def repeat() -> None:
+            while not ended.wait(every_s):
+                act()
+
+        thread = threading.Thread(target=repeat, name=name, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
 
 def instant_time(milliseconds: int, zone: TimelineZone) -> str:
@@ -53,6 +104,15 @@ def next_instant_time(clock: Clock, zone: TimelineZone, after: str | None) -> st
     return _millisecond_after(after)
 
 
+def day_before(time: str) -> str:
+    """The instant time a day earlier; that of digits which are no time is before all others."""
+    try:
+        moment = datetime.strptime(time[:14], _FORMAT)  # noqa: DTZ007 - only counted on
+        return f"{(moment - timedelta(days=1)).strftime(_FORMAT)}{time[14:]}"
+    except (ValueError, OverflowError):
+        return ""
+
+
 def about(seconds: float) -> float:
     """A span of about this length, so that several who wait do not keep step.
 
@@ -66,6 +126,11 @@ def new_file_id_prefix() -> str:
 
     Source: FSUtils.createNewFileIdPfx, Hudi 0.15.
     """
+    return str(uuid.uuid4())
+
+
+def new_token() -> str:
+    """A text that nobody else has drawn."""
     return str(uuid.uuid4())
 
 

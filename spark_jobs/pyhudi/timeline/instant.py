@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
+from typing import Final
 
 from pyhudi.config.instant_text import normalise_instant
 
-__all__ = ["Action", "Instant", "State", "normalise_instant"]
+__all__ = ["METADATA_BOOTSTRAP", "Action", "Instant", "State", "normalise_instant"]
+
+METADATA_BOOTSTRAP: Final = "00000000000001"
+"""When files get their meta columns and the rows stay where they are.
+
+Source: HoodieTimeline.METADATA_BOOTSTRAP_INSTANT_TS, Hudi 0.15 and 1.1.
+"""
 
 
 class Action(Enum):
@@ -61,13 +68,15 @@ class Instant:
 
     ``time`` is when the action was requested, 17 digits of local or UTC time as the table says (14
     in instants of old releases and of bootstraps); instants compare as texts. ``completion_time``
-    is known from table version 8 on.
+    is known from table version 8 on. ``is_unnamed`` says of one that was completed in an older
+    version that the name of its file does not tell that time.
     """
 
     time: str
     action: Action
     state: State
     completion_time: str | None = None
+    is_unnamed: bool = False
 
     @property
     def is_completed(self) -> bool:
@@ -83,5 +92,7 @@ class Instant:
         return self.time, self.action.completes_as.value
 
     def in_state(self, state: State, completion_time: str | None = None) -> Instant:
-        """The same instant in another state."""
-        return replace(self, state=state, completion_time=completion_time)
+        """The same instant in another state, or as it is where it is in that one."""
+        if state is self.state and completion_time is None:
+            return self
+        return replace(self, state=state, completion_time=completion_time, is_unnamed=False)

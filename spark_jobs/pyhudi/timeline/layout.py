@@ -24,15 +24,10 @@ _PENDING = {"requested": State.REQUESTED, _INFLIGHT: State.INFLIGHT}
 _ACTIONS = {action.value: action for action in Action}
 
 
-def folder(version: TableVersion) -> str:
-    """The folder of the active timeline."""
+def folder(version: TableVersion, name: str = "timeline") -> str:
+    """The folder of the active timeline, which layout 2 has below this name."""
     is_first = version.timeline_layout is TimelineLayout.ONE
-    return ".hoodie" if is_first else ".hoodie/timeline"
-
-
-def path(instant: Instant, version: TableVersion) -> str:
-    """The file of an instant in its state, relative to the table."""
-    return f"{folder(version)}/{file_name(instant, version)}"
+    return ".hoodie" if is_first else f".hoodie/{name}"
 
 
 def file_name(instant: Instant, version: TableVersion) -> str:
@@ -46,8 +41,8 @@ def file_name(instant: Instant, version: TableVersion) -> str:
             return f"{time}.{_INFLIGHT}" if action is Action.COMMIT else _inflight(instant)
         case State.COMPLETED:
             # Layout 2 has completed files without a second time too: those that were upgraded.
-            has_end = version.timeline_layout is TimelineLayout.TWO and instant.completion_time
-            ended = f"_{instant.completion_time}" if has_end else ""
+            has_end = version.timeline_layout is TimelineLayout.TWO and not instant.is_unnamed
+            ended = f"_{instant.completion_time}" if has_end and instant.completion_time else ""
             return f"{time}{ended}.{action.completes_as.value}"
 
 
@@ -66,7 +61,13 @@ def parse_file_name(name: str, version: TableVersion) -> Instant | None:
         return None
     if suffix is not None:
         return Instant(time=time, action=action, state=_PENDING[suffix])
-    return Instant(time=time, action=action, state=State.COMPLETED, completion_time=ended)
+    return Instant(
+        time=time,
+        action=action,
+        state=State.COMPLETED,
+        completion_time=ended,
+        is_unnamed=ended is None and version.timeline_layout is TimelineLayout.TWO,
+    )
 
 
 def _inflight(instant: Instant) -> str:

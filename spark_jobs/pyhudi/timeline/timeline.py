@@ -122,6 +122,20 @@ class Timeline:
         start = self.start
         return lambda time: time in done or time < start
 
+    def completions(self) -> dict[str, str]:
+        """When writes were completed, by the times they were requested; none in layout 1."""
+        done = self.write_instants().completed()
+        return {each.time: each.completion_time for each in done if each.completion_time}
+
+    def completed_by(self, time: str) -> Timeline:
+        """The timeline as it was then, in layout 2: what was completed later counts as pending."""
+
+        def then(instant: Instant) -> Instant:
+            is_later = instant.completion_time is not None and instant.completion_time > time
+            return instant.in_state(State.INFLIGHT) if is_later else instant
+
+        return Timeline(tuple(then(each) for each in self.instants))
+
     def goes_back_to(self, time: str) -> bool:
         """Whether no write since a time can have been archived."""
         return bool(self.start) and self.start <= time

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyhudi.config.write import HeartbeatConfig
-from pyhudi.errors import ConflictError, WriterAtWorkError
+from pyhudi.config.options.concurrency import MODE, ConcurrencyMode
+from pyhudi.config.table import TableType
+from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
+from pyhudi.errors import ConflictError, RolledBackError, WriteConflictError, WriterAtWorkError
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.active import ActiveTimeline, Metadata
 from pyhudi.timeline.clock import Clock
-from pyhudi.timeline.instant import Action, Instant
+from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction.gate import OPEN_GATE, Gate
 from pyhudi.transaction.heartbeat import is_alive
 from pyhudi.transaction.markers import MarkedFile, delete_written
 from pyhudi.transaction.tickets import Ticket
 
 _RIVAL_WAITS_S = (0.05, 0.1, 0.2, 0.4)
+
+
+_NO_CONCURRENCY = ConcurrencyConfig()
 
 
 def _goes_first(_: Collection[Ticket]) -> bool:
@@ -32,7 +37,8 @@ class Writer:
 
     ``undoes_dead`` says whether it undoes the writes of others that died. ``undo`` takes back an
     instant of this writer that failed. ``is_behind`` says whether some of those who wait go before
-    it.
+    it. Where writers go on beside each other, the ``gate`` has the lock of the table, and
+    ``concurrency`` says what a conflict is.
     """
 
     table: Table
@@ -41,6 +47,8 @@ class Writer:
     undo: Callable[[Instant], None]
     undoes_dead: bool = True
     is_behind: Callable[[Collection[Ticket]], bool] = _goes_first
+    gate: Gate = OPEN_GATE
+    concurrency: ConcurrencyConfig = _NO_CONCURRENCY
 
     @property
     def storage(self) -> Storage:
@@ -75,12 +83,38 @@ class Exclusion(Protocol):
         ...
 
     def check_held(self, writer: Writer, instant: Instant, files: Collection[str], /) -> None:
-        """Called last before the commit point, with the files that are about to count."""
+        """Called before the commit point, with the files that are about to count."""
+        ...
+
+    def agree(self, writer: Writer, instant: Instant, metadata: Metadata | None) -> Metadata | None:
+        """What is to be committed beside what others have committed since the instant began.
+
+        Called before the lock is taken, and last before the commit point while it is held.
+        """
+        ...
+
+    def overlooked(self, writer: Writer, instant: Instant) -> WriteConflictError | None:
+        """What others committed despite the lock that a completed instant cannot stand beside.
+
+        Called right after the commit point, while the lock is held.
+        """
         ...
 
 
 class Alone:
-    """One writer at a time: whoever finds another at work is refused."""
+    """One writer at a time: whoever finds another at work is refused.
+
+    Who is at work is told by clocks and heartbeats, which may be wrong: a writer that was taken for
+    dead, or that took another for dead, finds so before its commit point. With ``passes_dead``
+    writes that did not complete may stay; else who undoes such does so first.
+
+    ``own`` are the instants of a job that writes at several, the first a table has: whatever does
+    not write rows may have a later one.
+    """
+
+    def __init__(self, *, passes_dead: bool = False, own: Collection[str] = ()) -> None:
+        self._passes_dead, self._own = passes_dead, frozenset(own)
+        self._done_before: frozenset[str] = frozenset()
 
     def begin(self, writer: Writer, instant: Instant) -> None:
         """Step back when another live writer is pending, or was faster.
@@ -91,13 +125,17 @@ class Alone:
         """
         for wait_s in (*_RIVAL_WAITS_S, 0.0):
             timeline = writer.active.load()
-            rivals = [found for found in _alive(writer, timeline) if found != instant.time]
+            own = self._own | {instant.time}
+            rivals = [found for found in _alive(writer, timeline) if found not in own]
             if not rivals:
-                _check_latest(writer, instant, timeline)
+                _check_latest(writer, instant, timeline, self._own)
+                if writer.undoes_dead and not self._passes_dead:
+                    _check_no_dead(writer, timeline, own)
+                self._done_before = _done(writer, timeline)
                 return
             if min(rivals) < instant.time or wait_s == 0.0:
                 raise at_work(writer, rivals)
-            time.sleep(wait_s)
+            writer.clock.sleep(wait_s)
 
     def check_marked(
         self, writer: Writer, instant: Instant, marked: Collection[MarkedFile]
@@ -105,16 +143,43 @@ class Alone:
         """Nobody else has files at this instant."""
 
     def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
-        """Whoever takes a writer for dead rolls it back, which takes its request away."""
-        if not writer.active.is_requested(instant):
+        """Whoever takes a writer for dead rolls it back, which takes its request away.
+
+        A write that was completed since this one began was not seen by it, and would be lost.
+        """
+        states = [file.instant for file in writer.active.state_files()]
+        if instant.in_state(State.REQUESTED) not in states:
             delete_written(writer.storage, instant.time, files)
             raise undone_by_another(writer, instant.time)
+        unseen = _done(writer, Timeline.of(states)) - self._done_before - self._own
+        if unseen:
+            raise ConflictError(
+                f"another writer has written meanwhile (instant {min(unseen)}) and waited for "
+                f"nobody; retry, and see to it that all writers have the same {MODE.key}, and "
+                "that their clocks agree",
+                where=writer.storage.uri,
+            )
+
+    def agree(self, _: Writer, __: Instant, metadata: Metadata | None) -> Metadata | None:
+        """Nobody else has committed anything."""
+        return metadata
+
+    def overlooked(self, writer: Writer, instant: Instant) -> None:
+        """There is no lock."""
 
 
-def undone_by_another(writer: Writer, instant: str) -> ConflictError:
+def undone_by_another(writer: Writer, instant: str) -> RolledBackError:
     """The error of one that was taken for dead."""
-    return ConflictError(
-        f"instant {instant} was rolled back by another writer; retry", where=writer.storage.uri
+    why = ""
+    if writer.gate.is_shared:
+        why = (
+            ": either it runs in single-writer mode, where it undoes whatever is pending, or no "
+            "heartbeat was seen of this one for too long. All writers of the table must have "
+            f"{MODE.key}={ConcurrencyMode.OPTIMISTIC.value}"
+        )
+    return RolledBackError(
+        f"instant {instant} was rolled back by another writer{why}; retry",
+        where=writer.storage.uri,
     )
 
 
@@ -140,13 +205,50 @@ def _alive(writer: Writer, timeline: Timeline) -> list[str]:
     ]
 
 
-def _check_latest(writer: Writer, instant: Instant, timeline: Timeline) -> None:
+def _done(writer: Writer, timeline: Timeline) -> frozenset[str]:
+    """The instants of the writes that are completed.
+
+    Compactions, which go on beside writers, are the commits of a merge-on-read table.
+    """
+    is_delta = writer.table.config.table_type is TableType.MERGE_ON_READ
+    return frozenset(
+        found.time
+        for found in timeline.write_instants().completed()
+        if not (is_delta and found.action is Action.COMMIT)
+    )
+
+
+def _check_no_dead(writer: Writer, timeline: Timeline, own: Collection[str]) -> None:
+    """Refuse to begin beside a write that seems to have died since dead ones were undone.
+
+    It may be at work, seen by a clock that is ahead: undone first, it finds so before it commits.
+    """
+    for found in timeline.pending_writes():
+        if found.time not in own and writer.active.clustered_groups(found) is None:
+            raise WriterAtWorkError(
+                f"the write {found.time} has just died; retry, which rolls it back first",
+                where=writer.storage.uri,
+            )
+
+
+def _check_latest(
+    writer: Writer, instant: Instant, timeline: Timeline, own: Collection[str]
+) -> None:
     """Refuse an instant that is not the latest: it was drawn before a later one was.
 
-    A clean writes no rows, and runs beside whoever does.
+    A clean writes no rows, and runs beside whoever does. A rollback may have drawn the same time.
+    Before the first writes of a table there are at most rollbacks of some that failed.
     """
-    others = (found.time for found in timeline if found.action is not Action.CLEAN)
-    later = [time for time in others if time > instant.time]
+    if own:
+        others = (found for found in timeline.write_instants() if found.time not in own)
+    else:
+        others = (found for found in timeline if found.action is not Action.CLEAN)
+    later = [
+        found.time
+        for found in others
+        if found.time > instant.time
+        or (found.time == instant.time and found.identity != instant.identity)
+    ]
     if later:
         raise WriterAtWorkError(
             f"another writer was faster (instant {max(later)}, this one had drawn {instant.time}); "

@@ -7,12 +7,12 @@ modification time is renewed at each interval and which is gone when the write h
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterable
 
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError
 from pyhudi.storage.storage import Storage
+from pyhudi.timeline.clock import Clock
 from pyhudi.transaction.process import ProcessMark
 
 HEARTBEATS = ".hoodie/.heartbeat"
@@ -23,40 +23,65 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Keeps a heartbeat that was started fresh from a thread, and deletes it when it is left.
+    """Keeps a heartbeat that was started fresh by the clock, and deletes it when it is left.
 
     The file's text tells the process, where Hudi writes and reads nothing: a writer that died on
     this very machine is known to be dead at once.
+
+    Units: ``started_ms`` is a moment before it was started, on the clock that nobody sets.
     """
 
-    def __init__(self, storage: Storage, instant: str, config: HeartbeatConfig) -> None:
-        self._storage, self._path = storage, _path(instant)
-        self._interval_s = config.interval_ms / 1000
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
+    def __init__(
+        self,
+        storage: Storage,
+        instant: str,
+        config: HeartbeatConfig,
+        clock: Clock,
+        *,
+        started_ms: int | None = None,
+    ) -> None:
+        self._storage, self._path, self._clock = storage, _path(instant), clock
+        self._renewed_ms = clock.monotonic_ms() if started_ms is None else started_ms
+        self._expires_ms = config.expires_ms
+        self._has_lapsed = False
+        self._beating = clock.repeating(
+            self._beat, config.interval_ms / 1000, f"heartbeat-{instant}"
+        )
 
     def __enter__(self) -> Heartbeat:
-        self._thread.start()
+        self._beating.__enter__()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._ended.set()
-        self._thread.join()
+        self._beating.__exit__(None, None, None)
         try:
             self._storage.delete(self._path)
         except StorageError as failure:
             # The write has ended either way; a stale heartbeat only expires later.
             _log.warning(_STAYS, failure)
 
-    def _beat(self) -> None:
-        while not self._ended.wait(self._interval_s):
-            try:
-                self._write()
-            except StorageError as failure:  # noqa: PERF203 - once a minute
-                _log.warning("heartbeat not renewed: %s", failure)
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nobody can have taken the writer for dead, whatever the clocks of others say."""
+        return self._clock.monotonic_ms() - self._renewed_ms < self._expires_ms
 
-    def _write(self) -> None:
-        self._storage.put(self._path, ProcessMark.here().to_bytes())
+    @property
+    def has_lapsed(self) -> bool:
+        """Whether there was a time when others could take the writer for dead.
+
+        It may be renewed since: a process that was suspended renews it before it does anything.
+        """
+        return self._has_lapsed or not self.is_fresh
+
+    def _beat(self) -> None:
+        self._has_lapsed = self.has_lapsed
+        before_ms = self._clock.monotonic_ms()
+        try:
+            self._storage.put(self._path, ProcessMark.here().to_bytes())
+        except StorageError as failure:
+            _log.warning("heartbeat not renewed: %s", failure)
+        else:
+            self._renewed_ms = before_ms
 
 
 def start_heartbeat(storage: Storage, instant: str) -> bool:
@@ -99,7 +124,7 @@ def is_alive(storage: Storage, instant: str, *, now_ms: int, config: HeartbeatCo
     status = storage.status(_path(instant))
     if status is None:
         return False
-    if now_ms - status.modified_ms > config.interval_ms * config.tolerable_misses:
+    if now_ms - status.modified_ms > config.expires_ms:
         return False
     try:
         owner = ProcessMark.from_bytes(storage.read(_path(instant)))

@@ -13,32 +13,34 @@ that another writer takes for dead and has begun to undo.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 
-from pyhudi.config.table import TableType
+from pyhudi.actions.file_group import GroupId
 from pyhudi.errors import (
     AlreadyExistsError,
     ConflictError,
     CorruptTableError,
     HudiError,
+    LostLockError,
     MissingFileError,
+    RolledBackError,
     StorageError,
+    WriteConflictError,
+    WriterAtWorkError,
 )
 from pyhudi.timeline.active import ActiveTimeline, Metadata
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction import markers
 from pyhudi.transaction.exclusion import Alone, Exclusion, Writer, undone_by_another
-from pyhudi.transaction.heartbeat import (
-    Heartbeat,
-    delete_heartbeat,
-    give_heartbeat_up,
-    start_heartbeat,
-)
-from pyhudi.transaction.markers import delete_markers, delete_strays, delete_written, read_markers
+from pyhudi.transaction.heartbeat import Heartbeat, give_heartbeat_up, start_heartbeat
+from pyhudi.transaction.optimistic.exclusion import Shared
 
 _DRAWS = 100
+_LOCKS = 5
+_LOOKS = 3
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +48,8 @@ class InstantRun:
     """One run of an instant as a context: entering begins it, ``complete`` commits it.
 
     Without ``planned`` a new instant is requested with ``plan``, which is None where the action has
-    none; ``planned`` is the time of one that is on the timeline. ``instant`` is that of either.
+    none; ``planned`` is the time of one that is on the timeline, and ``at`` one that a new instant
+    has to have. ``instant`` is that of either.
 
     Leaving without ``complete`` undoes what was begun; when even that fails the instant stays
     pending, without a heartbeat, and is undone by whoever finds it.
@@ -62,23 +65,30 @@ class InstantRun:
         plan: Metadata | None = None,
         *,
         planned: str | None = None,
+        at: str | None = None,
         exclusion: Exclusion | None = None,
     ) -> None:
-        self._writer, self._action, self._plan = writer, action, plan
+        self._writer, self._action, self._plan, self._at = writer, action, plan, at
         self._is_new = planned is None
         self._exclusion = exclusion or Alone()
         self._is_begun = self._is_complete = False
+        self._started_ms = 0
         self.is_started = False
         self.instant = planned or ""
+        self.anomaly: str | None = None
+        self._beside: WriteConflictError | None = None
+        self._known = frozenset[Instant]()
 
     def __enter__(self) -> InstantRun:
         writer = self._writer
         with ExitStack() as held:
-            if self._is_new:
-                self.instant = draw_instant(writer.active, writer.clock, self._request)
-                self._keep_heartbeat(held)
-                held.callback(self._step_back_unless_begun)
-            self._exclusion.begin(writer, self._pending)
+            with writer.gate.hold():
+                if self._is_new:
+                    self.instant = self._drawn()
+                    self._keep_heartbeat(held)
+                    held.callback(self._step_back_unless_begun)
+                self._started_ms = self._started_ms or writer.clock.monotonic_ms()
+                self._exclusion.begin(writer, self._pending)
             if self._is_new:
                 self._is_begun = True
             else:
@@ -92,8 +102,23 @@ class InstantRun:
             if self._is_begun and not self._is_complete:
                 self._undo()
 
+    def _drawn(self) -> str:
+        if self._at is None:
+            return draw_instant(self._writer.active, self._writer.clock, self._request)
+        if not self._request(self._at):
+            raise WriterAtWorkError(
+                f"another writer has requested the instant {self._at}; retry when it has ended",
+                where=self._writer.storage.uri,
+            )
+        return self._at
+
     def start(self, plan: Metadata | None) -> None:
-        """Make the instant inflight, with what it is about to do if that is known."""
+        """Make the instant inflight, with what it is about to do if that is known.
+
+        Raises:
+            RolledBackError: another writer took this one for dead, and has undone it.
+        """
+        self._check_not_undone()
         self.is_started = True
         self._writer.active.start(self._pending, plan)
         # Only now: where another run has started the plan, what could be undone is that one's.
@@ -102,30 +127,141 @@ class InstantRun:
     def complete(self, metadata: Metadata | None, files: frozenset[str]) -> Instant:
         """Commit: the files at these paths become the table's, all others of the run go.
 
-        Gives the completed instant.
+        Gives the completed instant. ``anomaly`` says from then on what of others was committed
+        beside it and should not have been, if anything that could not be helped any more.
 
         Raises:
-            ConflictError: the instant was rolled back by another writer meanwhile.
+            RolledBackError: the instant was rolled back by another writer meanwhile.
+            WriteConflictError: others have committed what it cannot stand beside. It is pending
+                still, and may be completed with other files.
         """
         writer, instant = self._writer, self._pending
-        marked = read_markers(writer.storage, self.instant)
-        self._exclusion.check_marked(writer, instant, marked)
-        delete_strays(writer.storage, self.instant, marked, files)
-        self._exclusion.check_held(writer, instant, files)
-        completed = complete_instant(writer.active, instant, metadata, writer.clock)
-        _check_kept(writer, completed, instant, files)
-        self._is_complete = True
+        marked = markers.read_markers(writer.storage, self.instant)
         try:
-            delete_markers(writer.storage, self.instant)
+            self._exclusion.check_marked(writer, instant, marked)
+        except ConflictError:  # who took it over may have looked before these files came
+            markers.delete_written(writer.storage, self.instant, files)
+            raise
+        markers.delete_strays(writer.storage, self.instant, marked, files)
+        if writer.gate.is_shared:
+            # Most conflicts are found here, while nobody has to wait for it.
+            self._exclusion.agree(writer, instant, metadata)
+        completed = self._commit(metadata, files)
+        try:
+            markers.delete_markers(writer.storage, self.instant)
         except HudiError as failure:
             _log.warning("the markers of %s stay behind: %s", self.instant, failure)
         return completed
+
+    def _commit(self, metadata: Metadata | None, files: frozenset[str]) -> Instant:
+        """The last look and the commit point, with the lock held where there is one.
+
+        Whoever loses the lock in between takes it again and looks again, some times.
+        """
+        for _ in range(_LOCKS - 1):
+            try:
+                return self._commit_apart(metadata, files)
+            except LostLockError as error:  # noqa: PERF203 - it waits for the lock in between
+                _log.warning("%s: %s; taking the lock again", self.instant, error)
+        return self._commit_apart(metadata, files)
+
+    def _commit_apart(self, metadata: Metadata | None, files: frozenset[str]) -> Instant:
+        """The commit, taken back where another slipped in between the last look and it.
+
+        That is how a writer that is suspended at the commit point itself comes back: nothing on a
+        store can refuse its last request.
+        """
+        completed = self._commit_under_lock(metadata, files)
+        if self._beside is None:
+            return completed
+        if self._take_back(completed):
+            raise self._beside
+        self.anomaly = f"{self._beside}: rows of one of them may be lost"
+        _log.error("%s: %s", self._writer.storage.uri, self.anomaly)
+        return completed
+
+    def _take_back(self, completed: Instant) -> bool:
+        """Make a completed instant pending, under the lock; not if others have gone on from it."""
+        writer = self._writer
+        try:
+            with writer.gate.hold() as lock:
+                lock.confirm()
+                if _completed(writer.active) != self._known:
+                    return False
+                writer.active.revert(completed)
+        except HudiError as failure:
+            if completed in writer.active.load().instants:
+                _log.warning("%s stays committed: %s", completed.time, failure)
+                return False
+        self._is_complete = False
+        return True
+
+    def _commit_under_lock(self, metadata: Metadata | None, files: frozenset[str]) -> Instant:
+        writer, instant = self._writer, self._pending
+        completed = instant
+        try:
+            with writer.gate.hold() as lock:
+                self._exclusion.check_held(writer, instant, files)
+                agreed = self._exclusion.agree(writer, instant, metadata)
+                self._check_heartbeat()
+                lock.confirm()
+                completed = complete_instant(writer.active, instant, agreed, writer.clock)
+                _check_kept(writer, completed, instant)
+                self._is_complete = True
+                # While the lock is held: whoever has it next has seen this commit.
+                self._beside = self._exclusion.overlooked(writer, completed)
+                if self._beside is not None:
+                    self._known = _completed(writer.active)
+        except HudiError as failure:
+            if not self._is_complete:
+                raise
+            _log.warning("%s is committed, its lock not given back: %s", self.instant, failure)
+        return completed
+
+    def _check_heartbeat(self) -> None:
+        """Refuse to commit where others may have taken this writer for dead, and act on it."""
+        writer = self._writer
+        if writer.gate.is_shared and not self._heartbeat.is_fresh:
+            raise RolledBackError(
+                f"instant {self.instant} has not renewed its heartbeat for "
+                f"{writer.heartbeat.expires_ms // 1000} s, after which others roll it back; retry",
+                where=writer.storage.uri,
+            )
+
+    def look_early(self, groups: frozenset[GroupId]) -> None:
+        """Look who else is writing file groups, before files are written to them.
+
+        Raises:
+            WriteConflictError: somebody is.
+        """
+        if isinstance(self._exclusion, Shared):
+            self._exclusion.look_early(self._writer, self._pending, groups)
+
+    def check_not_overtaken(self, error: BaseException) -> None:
+        """Say of a file that is not there any more that others took it away, if they did.
+
+        Raises:
+            WriteConflictError: they did.
+        """
+        if isinstance(self._exclusion, Shared):
+            self._exclusion.check_not_overtaken(self._writer, self._pending, error)
+
+    def _check_not_undone(self) -> None:
+        """Refuse to come back: what was archived since would seem not to be committed.
+
+        A timeline begins with its first write, pending or not.
+        """
+        writer = self._writer
+        if not (writer.gate.is_shared and self._is_begun and self._heartbeat.has_lapsed):
+            return
+        if _is_undone(writer.active, self._pending):
+            raise undone_by_another(writer, self.instant)
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""
         for state in (State.INFLIGHT, State.REQUESTED):
             self._writer.active.remove(self._pending.in_state(state))
-        delete_markers(self._writer.storage, self.instant)
+        markers.delete_markers(self._writer.storage, self.instant)
         self._is_complete = True
 
     @property
@@ -133,12 +269,20 @@ class InstantRun:
         return Instant(time=self.instant, action=self._action, state=State.REQUESTED)
 
     def _keep_heartbeat(self, held: ExitStack) -> None:
-        self._heartbeat = Heartbeat(self._writer.storage, self.instant, self._writer.heartbeat)
+        writer = self._writer
+        self._heartbeat = Heartbeat(
+            writer.storage,
+            self.instant,
+            writer.heartbeat,
+            writer.clock,
+            started_ms=self._started_ms or None,
+        )
         held.enter_context(self._heartbeat)
 
     def _request(self, time: str) -> bool:
         """Request the instant at a time; False when another writer has it."""
         storage, self.instant = self._writer.storage, time
+        self._started_ms = self._writer.clock.monotonic_ms()
         # The heartbeat comes first: an instant without one counts as dead.
         if not start_heartbeat(storage, time):
             return False
@@ -165,7 +309,8 @@ class InstantRun:
         writer, instant = self._writer, self._pending
         try:
             self._exclusion.check_marked(writer, instant, ())
-            writer.undo(instant)
+            with writer.gate.hold():
+                writer.undo(instant)
         except HudiError as failure:
             what = f"{self._action.value} {self.instant}"
             _log.warning("%s is left to be rolled back later: %s", what, failure)
@@ -184,22 +329,34 @@ def complete_instant(
     return active.complete(instant, metadata, clock)  # the commit point
 
 
-def _check_kept(
-    writer: Writer, completed: Instant, requested: Instant, files: frozenset[str]
-) -> None:
+def _check_kept(writer: Writer, completed: Instant, requested: Instant) -> None:
     """Take an instant back at once that was taken for dead since the last look.
 
-    Whoever undoes it has planned that before it deletes a file, and takes the request away last.
+    Whoever undoes it has planned that before it deletes a file, and takes the request away last. It
+    is made pending rather than removed: without the oldest write of a timeline its files would be
+    taken for those of an archived one.
     """
     try:
-        if not _is_undone(writer.active, requested):
+        if not _was_undone(writer.active, requested):
             return
     except StorageError as failure:
         _log.warning("nobody knows whether %s was taken for dead: %s", completed.time, failure)
         return
-    writer.active.remove(completed)
-    delete_written(writer.storage, completed.time, files)
+    try:
+        writer.active.revert(completed)
+    except MissingFileError:
+        _log.info("%s is pending again by others", completed.time)
+    except StorageError:
+        writer.active.remove(completed)
     raise undone_by_another(writer, completed.time)
+
+
+def _was_undone(active: ActiveTimeline, requested: Instant) -> bool:
+    """As ``_is_undone``, asked again where there was no answer: the instant is completed."""
+    for _ in range(_LOOKS - 1):
+        with suppress(StorageError):
+            return _is_undone(active, requested)
+    return _is_undone(active, requested)
 
 
 def _is_undone(active: ActiveTimeline, requested: Instant) -> bool:
@@ -216,6 +373,10 @@ def _is_undone(active: ActiveTimeline, requested: Instant) -> bool:
         if target.time == requested.time:
             return True
     return requested not in states
+
+
+def _completed(active: ActiveTimeline) -> frozenset[Instant]:
+    return frozenset(found for found in active.load() if found.is_completed)
 
 
 def draw_instant(active: ActiveTimeline, clock: Clock, take: Callable[[str], bool]) -> str:
@@ -235,44 +396,3 @@ def draw_instant(active: ActiveTimeline, clock: Clock, take: Callable[[str], boo
         f"no free instant time after {_DRAWS} tries; other writers are very busy, retry",
         where=active.storage.uri,
     )
-
-
-@contextmanager
-def nobody_writing(writer: Writer) -> Iterator[str]:
-    """A span in which no other writer can begin: an instant, given here, is withdrawn at its end.
-
-    Raises:
-        ConflictError: another writer is at work.
-    """
-    is_delta = writer.table.config.table_type is TableType.MERGE_ON_READ
-    # Hudi undoes a dead one by the action that writes of the table have, and sees no other.
-    action = Action.DELTA_COMMIT if is_delta else Action.COMMIT
-    with InstantRun(writer, action) as lock:
-        try:
-            yield lock.instant
-        finally:
-            lock.withdraw()
-
-
-def take_heartbeat(writer: Writer, instant: Instant) -> None:
-    """Start the heartbeat of a planned instant, or take it from a run that died.
-
-    Raises:
-        ConflictError: another job runs it.
-    """
-    storage = writer.storage
-    busy = ConflictError(
-        f"another job runs {instant.action.value} {instant.time}; retry when it has ended",
-        where=storage.uri,
-    )
-    if start_heartbeat(storage, instant.time):
-        return
-    if writer.is_alive(instant.time):
-        raise busy
-    # Of several that find it dead only one may take it, so nobody else may be here.
-    with nobody_writing(writer):
-        if writer.is_alive(instant.time):
-            raise busy
-        delete_heartbeat(storage, instant.time)
-        if not start_heartbeat(storage, instant.time):
-            raise busy

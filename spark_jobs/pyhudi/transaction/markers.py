@@ -9,13 +9,13 @@ writers may be of the second kind, text lists in ``MARKERS<n>``; both are read, 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from pyhudi.errors import AlreadyExistsError, CorruptTableError, located
+from pyhudi.errors import CorruptTableError, located
 from pyhudi.filegroup.names import inner_path, parse_log_file_name
+from pyhudi.storage.objects.transfer.uploads import give_up_uploads
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.transaction.appended import is_own_log
 
@@ -50,9 +50,12 @@ def marker_folder(instant: str) -> str:
 
 
 def leave_marker(storage: Storage, instant: str, path: str, kind: MarkerType) -> None:
-    """Say that the file at ``path`` is about to be made by the write at ``instant``."""
-    with contextlib.suppress(AlreadyExistsError):
-        storage.create(f"{marker_folder(instant)}/{path}{_SEPARATOR}{kind.value}", b"")
+    """Say that the file at ``path`` is about to be made by the write at ``instant``.
+
+    Nobody else leaves one of this name: it has the token of the attempt in it, or else what it says
+    is the same. So it need not be created, for which tasks may lack what it takes.
+    """
+    storage.put(f"{marker_folder(instant)}/{path}{_SEPARATOR}{kind.value}", b"")
 
 
 def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
@@ -95,8 +98,8 @@ def delete_strays(
         # What was appended to a file of others stays: it says what the attempt that counts says.
         and (file.kind is not MarkerType.APPEND or is_own_log(storage, file.path, instant))
     )
-    for path in strays:
-        storage.delete(path)
+    storage.delete_all(strays)
+    give_up_uploads(storage, strays)
     return strays
 
 
@@ -105,10 +108,12 @@ def delete_written(storage: Storage, instant: str, files: Iterable[str]) -> None
 
     A log file may be another write's by now: the number of a version is free once its file is gone.
     """
-    for path in files:
-        name = path.rpartition("/")[2]
-        if parse_log_file_name(name) is None or is_own_log(storage, path, instant):
-            storage.delete(path)
+    storage.delete_all(
+        path
+        for path in sorted(files)
+        if parse_log_file_name(path.rpartition("/")[2]) is None
+        or is_own_log(storage, path, instant)
+    )
 
 
 def delete_markers(storage: Storage, instant: str) -> None:

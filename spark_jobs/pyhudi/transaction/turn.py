@@ -14,7 +14,6 @@ when the table has been free for some seconds.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
@@ -104,12 +103,13 @@ class Turn:
         self._is_due = False
         own = self._join(writer)
         with self._timed():
-            others, before, began = _Others(writer, own), self._waited_s, time.monotonic()
+            others, before, clock = _Others(writer, own), self._waited_s, writer.clock
+            began = clock.monotonic_ms() / 1000
             while not self._is_due:
                 if not self.may_wait:
                     raise self._too_long(others)
-                time.sleep(min(self._pause_s(others.ahead), self._bound_s - self._waited_s))
-                now = time.monotonic()
+                clock.sleep(min(self._pause_s(others.ahead), self._bound_s - self._waited_s))
+                now = clock.monotonic_ms() / 1000
                 self._waited_s = before + now - began
                 self._is_due = others.look(now)
                 if not self._is_due and others.is_news(now):

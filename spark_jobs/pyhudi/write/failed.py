@@ -136,9 +136,11 @@ class FailedFile:
 def keep_saved(storage: Storage, instant: str, names: Iterable[str]) -> None:
     """Delete what attempts of an instant's tasks saved that do not count."""
     kept = set(names)
-    for file in storage.list(""):
-        if file.name.startswith(f"{instant}_") and file.name not in kept:
-            storage.delete(file.path)
+    storage.delete_all(
+        file.path
+        for file in storage.list("")
+        if file.name.startswith(f"{instant}_") and file.name not in kept
+    )
 
 
 def _causes(

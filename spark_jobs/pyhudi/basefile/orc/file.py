@@ -104,6 +104,12 @@ class OrcReader:
         return int(self._file.nstripes)
 
     @property
+    def group_rows(self) -> Sequence[int]:
+        """The rows of each stripe, in file order."""
+        tail = file_tail(self._file.reader.serialized_file_tail())
+        return [stripe.rows for stripe in tail.stripes]
+
+    @property
     def row_count(self) -> int:
         """Rows of the file, as its footer says."""
         return int(self._file.nrows)
@@ -129,6 +135,11 @@ class OrcReader:
         """Hudi's entries of the user metadata."""
         return read_footer(self._entries)
 
+    def present(self, names: Sequence[str]) -> list[str]:
+        """Those of some columns that the file has, in the order given."""
+        have = set(self._found.names)
+        return [name for name in names if name in have]
+
     def iter_tables(
         self,
         columns: Sequence[str] | None = None,
@@ -146,8 +157,7 @@ class OrcReader:
             CorruptTableError: bytes that are no ORC data.
             UnsupportedError: a timestamp that nanoseconds cannot tell.
         """
-        have = set(self._found.names)
-        wanted = self._found.names if columns is None else [c for c in columns if c in have]
+        wanted = self._found.names if columns is None else self.present(columns)
         schema = pa.schema([self.schema.field(name) for name in wanted])
         zone = self._zone(wanted)
         is_whole = row_groups is None or list(row_groups) == list(range(self.row_groups))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyhudi.cli.opening import subject_of, zone_of
@@ -75,6 +75,7 @@ def clean_plan(table: Table, request: CleanRequest) -> Report:
             Fact(name="files", value=sum(e["files"] for e in sizes.values()), kind=Kind.COUNT),
             Fact(name="bytes", value=sum(e["bytes"] for e in sizes.values()), kind=Kind.SIZE),
             Fact(name="emptied_partitions", value=len(emptied), kind=Kind.COUNT),
+            *_source_facts(found),
             Fact(name="planned_already", value=waiting),
         ),
         grids=(
@@ -87,3 +88,10 @@ def clean_plan(table: Table, request: CleanRequest) -> Report:
             ),
         ),
     )
+
+
+def _source_facts(found: PlannedClean) -> Iterator[Fact]:
+    """The files outside the table that would go, where the options ask for it."""
+    uris = [uri for each in found.decisions for own in each.files.sources.values() for uri in own]
+    if uris:
+        yield Fact(name="sources", value=tuple(uris))

@@ -48,9 +48,12 @@ class PlannedCompaction:
 
     @property
     def base_bytes(self) -> int:
-        """What the base files of its slices have, which it reads and writes anew."""
+        """What the base files of its slices have, which it reads and writes anew.
+
+        Of a skeleton that is also what its source has.
+        """
         files = (each.base_file for each in self.slices)
-        return sum(file.size_bytes for file in files if file is not None)
+        return sum(file.bytes_to_read for file in files if file is not None)
 
     @property
     def log_bytes(self) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from pyhudi.cli.opening import open_given, subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
 from pyhudi.config.instant_text import normalise_instant
 from pyhudi.errors import RequestError
-from pyhudi.filegroup.slices import FileSlice, GroupId
+from pyhudi.filegroup.slices import FileSlice, GroupId, RowSource
 from pyhudi.read.retention import refuse_unreadable
 from pyhudi.table.table import Table
 
@@ -22,6 +23,8 @@ _SLICES = (
     Column(name="older", kind=Kind.COUNT, rank=1),
     Column(name="pending", rank=2),
 )
+_SOURCES = (Column(name="source", kind=Kind.SIZE), Column(name="source_file", least=24, rank=3))
+"""Of tables whose rows lie in part where they were bootstrapped from."""
 
 
 def files(given: argparse.Namespace) -> Report:
@@ -39,6 +42,7 @@ def files(given: argparse.Namespace) -> Report:
     pending = _pending(table)
     bases = [each.base_file for each in slices if each.base_file is not None]
     logs = [log for each in slices for log in each.log_files]
+    sources = [base.source for base in bases if base.source is not None]
     notes: tuple[str, ...] = ()
     if len(shown) < len(slices):
         notes = (f"The first {len(shown):,} of {len(slices):,} slices; --limit 0 shows all.",)
@@ -52,12 +56,16 @@ def files(given: argparse.Namespace) -> Report:
             Fact(name="base_bytes", value=sum(e.size_bytes for e in bases), kind=Kind.SIZE),
             Fact(name="log_files", value=len(logs), kind=Kind.COUNT),
             Fact(name="log_bytes", value=sum(e.size_bytes for e in logs), kind=Kind.SIZE),
+            *source_facts(sources),
         ),
         grids=(
             Grid(
                 name="file_slices",
-                columns=_SLICES,
-                rows=tuple(_row(each, kept, pending) for each in shown),
+                columns=(*_SLICES, *(_SOURCES if sources else ())),
+                rows=tuple(
+                    (*_row(each, kept, pending), *(_source(each) if sources else ()))
+                    for each in shown
+                ),
                 empty="the table has no files",
             ),
         ),
@@ -79,6 +87,22 @@ def _row(
         kept.get(group, 0),
         pending.get(group),
     )
+
+
+def source_facts(sources: Sequence[RowSource]) -> tuple[Fact, ...]:
+    """How many files outside a table have rows of it, and their bytes; nothing where none has."""
+    if not sources:
+        return ()
+    total = sum(each.size_bytes for each in sources)
+    return (
+        Fact(name="source_files", value=len(sources), kind=Kind.COUNT),
+        Fact(name="source_bytes", value=total, kind=Kind.SIZE),
+    )
+
+
+def _source(found: FileSlice) -> tuple[Value, ...]:
+    source = None if found.base_file is None else found.base_file.source
+    return (None, None) if source is None else (source.size_bytes, source.uri)
 
 
 def _pending(table: Table) -> dict[GroupId, str]:

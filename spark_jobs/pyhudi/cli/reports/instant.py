@@ -60,8 +60,17 @@ _SAID = (
 
 def show(given: argparse.Namespace) -> Report:
     """All that an instant's files say."""
-    table = open_given(given)
-    time = parse_exact_instant(given.instant).on(table.config.timezone)
+    return instant_report(open_given(given), given.instant)
+
+
+def instant_report(table: Table, instant: str) -> Report:
+    """All that the files of an instant say, whether it is on the timeline or in the archive.
+
+    Raises:
+        OptionError: what is given is no instant.
+        RequestError: the table has none of this time.
+    """
+    time = parse_exact_instant(instant).on(table.config.timezone)
     found = [each for each in table.timeline if each.time == time]
     told = told_by(table, found) if found else archived_at(table, time)
     if found and not told:

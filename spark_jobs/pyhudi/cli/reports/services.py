@@ -15,6 +15,7 @@ from pyhudi.jobs.request import Request
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.savepoint import LIST_SAVEPOINTS
 from pyhudi.pipeline.environment import Environment, environment_on
+from pyhudi.pipeline.stopwatch import with_requests
 from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import instant_time
@@ -101,7 +102,8 @@ class Service:
             report = self.plan(open_given(given), request)
             return replace(report, notes=(*report.notes, _NOT_DONE))
         environment = environment_on(InProcessRunner(), place.storage_options)
-        return _answer(self.run(environment, request), open_given(given))
+        result = with_requests(lambda: self.run(environment, request))
+        return _answer(result, open_given(given))
 
     def _asked(self, given: argparse.Namespace) -> dict[str, Any]:
         """The fields of the request that a command line gives."""

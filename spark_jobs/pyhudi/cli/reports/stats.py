@@ -13,6 +13,7 @@ from pyhudi.cli.plans.archive import archive_now
 from pyhudi.cli.plans.clean import clean_now
 from pyhudi.cli.plans.compaction import plan_now
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report, Value
+from pyhudi.cli.reports.files import source_facts
 from pyhudi.cli.writes import Told, changes, told_by
 from pyhudi.config.known import check_known
 from pyhudi.config.options.files import SMALL_FILE_LIMIT
@@ -71,7 +72,7 @@ def stats(given: argparse.Namespace) -> Report:
         subject=subject_of(table),
         zone=zone_of(table),
         facts=(
-            *_size_facts(found, limit),
+            *size_facts(found, limit),
             *_cost_facts(told),
             *_service_facts(table, config),
         ),
@@ -79,10 +80,7 @@ def stats(given: argparse.Namespace) -> Report:
             Grid(
                 name="size_histogram",
                 columns=_HISTOGRAM,
-                rows=histogram(
-                    [each.size_bytes for each in found.latest_base_files()],
-                    (*_BOUNDS, limit, config.sizing.max_file_size),
-                ),
+                rows=histogram_of(found, config),
                 empty="the table has no base files",
             ),
             Grid(
@@ -134,7 +132,16 @@ def cost_of(told: Sequence[Told]) -> Cost:
     )
 
 
-def _size_facts(found: TableFiles, limit: int) -> Iterator[Fact]:
+def histogram_of(found: TableFiles, config: WriteConfig) -> tuple[tuple[Value, ...], ...]:
+    """The classes of sizes that the base files of a table lie in, see ``histogram``."""
+    return histogram(
+        [each.size_bytes for each in found.latest_base_files()],
+        (*_BOUNDS, config.sizing.small_file_limit, config.sizing.max_file_size),
+    )
+
+
+def size_facts(found: TableFiles, limit: int) -> Iterator[Fact]:
+    """How many files a table has, how large they are, and how many lie below a limit."""
     slices = found.latest_slices()
     bases = [each.base_file.size_bytes for each in slices if each.base_file is not None]
     logs = [log.size_bytes for each in slices for log in each.log_files]
@@ -154,6 +161,8 @@ def _size_facts(found: TableFiles, limit: int) -> Iterator[Fact]:
     ratio = round(sum(logs) / sum(bases), 3) if sum(bases) else None
     yield Fact(name="log_to_base", value=ratio, kind=Kind.RATIO)
     yield Fact(name="bytes_of_older_slices", value=older, kind=Kind.SIZE)
+    known = (each.base_file.source for each in slices if each.base_file is not None)
+    yield from source_facts([source for source in known if source is not None])
 
 
 def _cost_facts(told: Sequence[Told]) -> Iterator[Fact]:

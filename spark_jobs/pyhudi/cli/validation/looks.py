@@ -18,6 +18,7 @@ from pyhudi.fileslice.checks import (
     base_problem,
     file_problems,
     size_problem,
+    source_problem,
     unreadable,
 )
 from pyhudi.fileslice.opener import OpenBaseFile, open_base
@@ -147,7 +148,7 @@ class Looks:
             return _with_problem(looked, file.path, problem)
         try:
             with open_base(self.table.storage, file) as opened:
-                problem, hashes = base_problem(opened, stated), None
+                problem, hashes = base_problem(opened, stated) or source_problem(opened), None
                 if problem is None and reads_keys and self.keys is not None:
                     problem, hashes = self._keys_in(opened)
                 rows = opened.row_count

@@ -201,7 +201,7 @@ def _archived(table: Table) -> tuple[list[Told] | None, tuple[Finding, ...]]:
     try:
         return newest_archived(table, None, lambda _: True), ()
     except CorruptTableError as error:
-        where = f".hoodie/{table.config.archive_folder}"
+        where = table.config.archive_path
         return None, (
             Finding(grade=Grade.ERROR, what="unreadable archive", where=where, detail=str(error)),
         )

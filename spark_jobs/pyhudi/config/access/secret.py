@@ -17,7 +17,7 @@ HIDDEN = "***"
 _SECRET_NAME = re.compile(
     r"secret|passw|passphrase|pwd|token|signature|authorization|bearer|credentials?[._-]?json"
     r"|(?:access|account|api|encryption|private|service|shared|storage)[._-]?key"
-    r"|connection[._-]?string|(?:^|[._-])(?:auth|dsn|pass|sas)(?:$|[._-])",
+    r"|connection[._-]?string|(?:^|[._-])(?:auth|dsn|pass|sas|sig)(?:$|[._-])",
     re.IGNORECASE,
 )
 # What such a setting is made by or lies in, which is no secret itself.

@@ -117,7 +117,16 @@ FAILED_WRITES = declare(
     aliases=("hoodie.cleaner.policy.failed.writes",),
 )
 """who undoes writes that died: the next write, the next clean, or nobody; one whose heartbeat is
-fresh is left alone by all"""
+fresh is left alone by all. Where several write at once it is LAZY without it, and EAGER is
+refused"""
+
+DELETE_SOURCES = declare(
+    "hoodie.clean.delete.bootstrap.base.file",
+    option.parse_bool,
+    default=False,
+    aliases=("hoodie.cleaner.delete.bootstrap.base.file",),
+)
+"""a clean of a bootstrapped table also deletes the files outside it whose rows it has rewritten"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +147,4 @@ class CleanConfig:
     allows_several: bool = setting(MULTIPLE)
     parallelism: int = setting(PARALLELISM)
     failed_writes: FailedWritesPolicy = setting(FAILED_WRITES)
+    deletes_sources: bool = setting(DELETE_SOURCES)

@@ -177,6 +177,14 @@ class HeartbeatConfig:
     interval_ms: int = setting(HEARTBEAT_INTERVAL)
     tolerable_misses: int = setting(HEARTBEAT_MISSES)
 
+    @property
+    def expires_ms(self) -> int:
+        """How old the heartbeat of a live writer may be; one that is older is that of a dead one.
+
+        Units: milliseconds.
+        """
+        return self.interval_ms * self.tolerable_misses
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitConfig:

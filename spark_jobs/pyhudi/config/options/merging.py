@@ -57,6 +57,20 @@ class MergeMode(Enum):
     CUSTOM = CUSTOM_PAYLOAD
 
 
+class PartialUpdate(Enum):
+    """Which values of a record are none, and are taken from the one that it goes before.
+
+    ``KEEP_VALUES``: columns that its log block has not. ``IGNORE_DEFAULTS``: values that are their
+    column's default. ``FILL_UNAVAILABLE``: texts that stand for what a source did not send.
+
+    Source: PartialUpdateMode, Hudi 1.1; tables of version 9 name the last two.
+    """
+
+    KEEP_VALUES = "KEEP_VALUES"
+    IGNORE_DEFAULTS = "IGNORE_DEFAULTS"
+    FILL_UNAVAILABLE = "FILL_UNAVAILABLE"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteMarker:
     """The column and its text by which a row deletes its record."""
@@ -202,3 +216,27 @@ def merge_mode(
     if mode is MergeMode.EVENT_TIME and not ordering_fields:
         return MergeMode.COMMIT_TIME
     return mode
+
+
+def named_merge_mode(
+    named: RecordMergeMode,
+    payload_class: str | None,
+    ordering_fields: Sequence[str],
+    strategy: str | None = None,
+) -> MergeMode:
+    """The mode of a table that names it, as those of version 8 and later do.
+
+    Raises:
+        UnsupportedError: CUSTOM, by a payload class with rules of its own or by a Java merger.
+    Source: HoodieTableConfig.inferMergingConfigs and HoodieTableMetaClient, Hudi 1.1: what merges
+    by a payload class that is no mode is CUSTOM, with that class.
+    """
+    if named is RecordMergeMode.CUSTOM:
+        if payload_class is None:
+            raise UnsupportedError(
+                f"records merged by a Java class with the merge strategy {strategy} are not "
+                "supported"
+            )
+        return merge_mode(payload_class, ordering_fields)
+    is_ordered = named is RecordMergeMode.EVENT_TIME and ordering_fields
+    return MergeMode.EVENT_TIME if is_ordered else MergeMode.COMMIT_TIME

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from enum import Enum
 
 from pyhudi.config import option
@@ -50,6 +51,14 @@ class StoredKeys(Enum):
     FAIL = "fail"
 
 
+class OnExisting(Enum):
+    """What a write does where an earlier one has filled its slot, under another request."""
+
+    APPEND = "append"
+    REUSE = "reuse"
+    REPLACE = "replace"
+
+
 class OverwriteMode(Enum):
     """What SQL replaces when it names no partition."""
 
@@ -68,6 +77,22 @@ def _bulk_overwrite(text: str) -> Operation | None:
     if found not in _REPLACING[:2]:
         raise ValueError(", ".join(member.value for member in _REPLACING[:2]))
     return found
+
+
+def _on_existing(text: str) -> OnExisting | None:
+    return option.parse_enum(OnExisting)(text) if text else None
+
+
+def _time(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise ValueError("a time as in 2026-01-02T03:04:05+00:00") from None
+    if found.tzinfo is None:
+        raise ValueError("a time with a zone, as in 2026-01-02T03:04:05+00:00")
+    return found.astimezone(timezone.utc)
 
 
 def _paths(text: str) -> tuple[str, ...]:
@@ -111,6 +136,19 @@ ALLOW_DUPLICATES = declare(
     "hoodie.merge.allow.duplicate.on.inserts", option.parse_bool, default=True
 )
 """inserts into an existing file keep records of keys it has"""
+SLOT = declare("pyhudi.slot.key", option.parse_optional_text, default=None, since="pyhudi")
+"""which part of its source a write is, such as a day: commits that carry this text are of the same
+part, whichever request made them"""
+ON_EXISTING = declare("pyhudi.slot.existing", _on_existing, default=None, since="pyhudi")
+"""what a write does where a commit with its pyhudi.slot.key is there: append writes all the same,
+reuse writes nothing, replace takes the rows of that commit out of the table as it puts its own in;
+by default insert and bulk_insert replace where they can, all others append"""
+SLOT_SINCE = declare("pyhudi.slot.since", option.parse_optional_text, default=None, since="pyhudi")
+"""a time before anybody can have written the slot: only commits that were archived since then are
+looked through for it; all of them unless it is given"""
+ORDERING_VALUE = declare("pyhudi.ordering.value", _time, default=None, since="pyhudi")
+"""a time that is the value of the ordering field in all rows, whose source has no such column: the
+end of the data interval keeps older data from beating newer"""
 ALLOW_EMPTY_COMMIT = declare("hoodie.allow.empty.commit", option.parse_bool, default=False)
 """a write with nothing to write makes a commit all the same; Hudi's default is true"""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -19,14 +19,23 @@ from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.deletes.orderings import are_all_valid, ordering_values
+from pyhudi.logfile.merge.filled import filled_records
 from pyhudi.logfile.merge.keyed_spill import KeyedSpill
-from pyhudi.logfile.merge.row_file import RowFile, in_large_batches, rows_at
+from pyhudi.logfile.merge.log_records import (
+    IS_DELETE,
+    KEY,
+    LogRecords,
+    joined_up,
+    packed,
+    unpacked,
+)
+from pyhudi.logfile.merge.row_file import RowFile, in_large_batches
 from pyhudi.logfile.merge.survivors import Arrivals, surviving_records
 from pyhudi.merge.choice import fold
 from pyhudi.merge.deletes import operation_deletes
 from pyhudi.merge.ordering import key_codes, ordering_columns
 from pyhudi.merge.rule import MergeRule
-from pyhudi.schema.columns import Column, Flags, Positions, flags_of, one_array
+from pyhudi.schema.columns import Column, flags_of, one_array
 
 KeysOf = Callable[[pa.Table], Column]
 """The record keys of some rows."""
@@ -34,57 +43,7 @@ KeysOf = Callable[[pa.Table], Column]
 WAITING_RECORDS: Final = 1 << 19
 """So many records are gathered at least before those of one key are merged."""
 
-# No column of a table has a name with a space.
-_KEY: Final = " key"
-_IS_ROW: Final = " is row"
-_IS_DELETE: Final = " is delete"
-_IS_FINAL: Final = " is final"
-_ORDERING: Final = " ordering {}"
-
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogRecords:
-    """What the log files of a slice say, one record a key.
-
-    Records that ``is_delete`` flags delete their key, those that ``is_final`` flags whatever the
-    ordering value of the stored row; of others ``orderings`` has the values to compare. ``is_row``
-    flags records that came as rows, which may say of themselves that they delete.
-
-    Shapes: one entry a record in ``keys``, ``rows``, the flags and each of the ``orderings``, one
-        column for each ordering column of the rule; the row of a delete record has nulls alone.
-        ``rows`` can be many and lie on disk: they are taken by position, or batch by batch.
-    """
-
-    keys: pa.StringArray
-    rows: pa.Table
-    is_row: Flags
-    is_delete: Flags
-    is_final: Flags
-    orderings: tuple[pa.Array, ...]
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def take(self, positions: Positions) -> LogRecords:
-        """The records at some positions."""
-        indices = pa.array(positions)
-        return LogRecords(
-            keys=self.keys.take(indices),
-            rows=rows_at(self.rows, positions),
-            is_row=self.is_row[positions],
-            is_delete=self.is_delete[positions],
-            is_final=self.is_final[positions],
-            orderings=tuple(column.take(indices) for column in self.orderings),
-        )
-
-    @property
-    def size_bytes(self) -> int:
-        """The bytes of all columns."""
-        return int(
-            self.keys.nbytes + self.rows.nbytes + sum(column.nbytes for column in self.orderings)
-        )
 
 
 def merge_log_records(
@@ -149,8 +108,8 @@ class _Gathering:
             self._merge_waiting()
             if self._merged_bytes > self._memory.limit_bytes // 4:
                 _log.info("log records of %d bytes and more wait on disk", self._merged_bytes)
-                schema = _packed(self.nothing).schema
-                self._spill = KeyedSpill(schema, _KEY, self._memory.folder)
+                schema = packed(self.nothing).schema
+                self._spill = KeyedSpill(schema, KEY, self._memory.folder)
                 self._put_aside(self._spill)
 
     def merged(self) -> LogRecords:
@@ -168,7 +127,7 @@ class _Gathering:
 
     def _put_aside(self, spill: KeyedSpill) -> None:
         # What comes later is not merged first: a delete between two rows would be forgotten.
-        spill.add(_packed(_joined_up([self._merged, *self._waiting])))
+        spill.add(packed(joined_up([self._merged, *self._waiting])))
         self._merged, self._merged_bytes = self.nothing, 0
         self._waiting, self._waiting_bytes, self._waiting_count = [], 0, 0
 
@@ -183,47 +142,21 @@ def _merged_parts(
         for part in spill.parts():
             with _Gathering(nothing, rule, unbounded) as gathering:
                 for batch in part.to_batches():
-                    gathering.add(_unpacked(pa.Table.from_batches([batch]), nothing))
+                    gathering.add(unpacked(pa.Table.from_batches([batch]), nothing))
                 records = gathering.merged()
             file.append(records.rows)
             heads.append(replace(records, rows=nothing.rows))
         rows = pa.Table.from_batches(file.mapped(), nothing.rows.schema)
-    return replace(_joined_up(heads), rows=rows)
-
-
-def _packed(records: LogRecords) -> pa.Table:
-    """Records as one table."""
-    columns = {
-        _KEY: records.keys,
-        _IS_ROW: pa.array(records.is_row),
-        _IS_DELETE: pa.array(records.is_delete),
-        _IS_FINAL: pa.array(records.is_final),
-    }
-    columns |= {_ORDERING.format(at): column for at, column in enumerate(records.orderings)}
-    packed = records.rows
-    for name, column in columns.items():
-        packed = packed.append_column(name, column)
-    return packed
-
-
-def _unpacked(packed: pa.Table, like: LogRecords) -> LogRecords:
-    return LogRecords(
-        keys=one_array(packed.column(_KEY)),
-        rows=packed.select(like.rows.schema.names),
-        is_row=flags_of(packed.column(_IS_ROW)),
-        is_delete=flags_of(packed.column(_IS_DELETE)),
-        is_final=flags_of(packed.column(_IS_FINAL)),
-        orderings=tuple(
-            one_array(packed.column(_ORDERING.format(at))) for at in range(len(like.orderings))
-        ),
-    )
+    return replace(joined_up(heads), rows=rows)
 
 
 def _one_a_key(pieces: Sequence[LogRecords], rule: MergeRule) -> LogRecords:
-    arrived = _joined_up(pieces)
+    arrived = joined_up(pieces)
     codes = key_codes(arrived.keys)
     if len(codes) == 0 or codes.max() + 1 == len(codes):
         return replace(arrived, rows=in_large_batches(arrived.rows))
+    if rule.filling is not None:
+        return filled_records(arrived, rule)
     if not rule.keeps_whole_rows:
         return _folded(arrived, rule)
     arrivals = Arrivals(
@@ -247,20 +180,6 @@ def _nothing(schema: pa.Schema, rule: MergeRule) -> LogRecords:
     )
 
 
-def _joined_up(pieces: Sequence[LogRecords]) -> LogRecords:
-    return LogRecords(
-        keys=pa.concat_arrays([piece.keys for piece in pieces]),
-        rows=pa.concat_tables([piece.rows for piece in pieces]),
-        is_row=np.concatenate([piece.is_row for piece in pieces]),
-        is_delete=np.concatenate([piece.is_delete for piece in pieces]),
-        is_final=np.concatenate([piece.is_final for piece in pieces]),
-        orderings=tuple(
-            pa.concat_arrays(columns)
-            for columns in zip(*(piece.orderings for piece in pieces), strict=True)
-        ),
-    )
-
-
 def _orderings_of(rows: pa.Table, rule: MergeRule) -> tuple[pa.Array, ...]:
     return tuple(one_array(each) for each in ordering_columns(rows, rule.ordering_fields))
 
@@ -281,7 +200,7 @@ def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords
         is_row=np.ones(len(keys), dtype=bool),
         is_delete=is_delete,
         # Only rules by ordering value alone weigh a delete against rows.
-        is_final=is_delete & (not rule.keeps_whole_rows),
+        is_final=is_delete & (not rule.weighs_deletes),
         orderings=_orderings_of(rows, rule),
     )
 
@@ -299,7 +218,7 @@ def _delete_records(deletes: Deletes, like: LogRecords, rule: MergeRule) -> LogR
         rows=pa.Table.from_arrays(nulls, schema=like.rows.schema),
         is_row=np.zeros(count, dtype=bool),
         is_delete=np.ones(count, dtype=bool),
-        is_final=~are_all_valid(orderings, count) | (not rule.keeps_whole_rows),
+        is_final=~are_all_valid(orderings, count) | (not rule.weighs_deletes),
         orderings=orderings,
     )
 
@@ -307,12 +226,12 @@ def _delete_records(deletes: Deletes, like: LogRecords, rule: MergeRule) -> LogR
 def _folded(arrived: LogRecords, rule: MergeRule) -> LogRecords:
     """The records of each key joined one after another."""
     names = arrived.rows.schema.names
-    rows = arrived.rows.append_column(_KEY, arrived.keys)
-    rows = rows.append_column(_IS_DELETE, pa.array(arrived.is_delete))
+    rows = arrived.rows.append_column(KEY, arrived.keys)
+    rows = rows.append_column(IS_DELETE, pa.array(arrived.is_delete))
     joined = fold(rows, arrived.keys, lambda before, after: _joined(before, after, names, rule))
-    is_delete = flags_of(joined.column(_IS_DELETE))
+    is_delete = flags_of(joined.column(IS_DELETE))
     return LogRecords(
-        keys=one_array(joined.column(_KEY)),
+        keys=one_array(joined.column(KEY)),
         rows=joined.select(names),
         is_row=~is_delete,
         is_delete=is_delete,
@@ -326,8 +245,8 @@ def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: Merge
 
     A delete goes before what was there, and is replaced by what follows.
     """
-    is_delete = flags_of(after.column(_IS_DELETE))
-    met = np.flatnonzero(~is_delete & ~flags_of(before.column(_IS_DELETE)))
+    is_delete = flags_of(after.column(IS_DELETE))
+    met = np.flatnonzero(~is_delete & ~flags_of(before.column(IS_DELETE)))
     pairs = pa.array(met)
     merged = rule.merge(before.select(names).take(pairs), after.select(names).take(pairs))
     is_delete[met[merged.is_deleted]] = True
@@ -336,8 +255,8 @@ def _joined(before: pa.Table, after: pa.Table, names: Sequence[str], rule: Merge
     chosen = np.arange(count, 2 * count)
     chosen[met[merged.is_kept]] -= count
     chosen[replaced] = 2 * count + np.arange(len(replaced))
-    hidden = after.select([_KEY, _IS_DELETE]).take(pa.array(replaced))
-    rows = merged.rows.append_column(_KEY, hidden.column(_KEY))
-    rows = rows.append_column(_IS_DELETE, hidden.column(_IS_DELETE))
+    hidden = after.select([KEY, IS_DELETE]).take(pa.array(replaced))
+    rows = merged.rows.append_column(KEY, hidden.column(KEY))
+    rows = rows.append_column(IS_DELETE, hidden.column(IS_DELETE))
     found = pa.concat_tables([before, after, rows]).take(pa.array(chosen))
-    return found.set_column(found.num_columns - 1, _IS_DELETE, pa.array(is_delete))
+    return found.set_column(found.num_columns - 1, IS_DELETE, pa.array(is_delete))

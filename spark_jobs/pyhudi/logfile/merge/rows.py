@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.keys.key_positions import KeyPositions
-from pyhudi.logfile.merge.records import KeysOf, LogRecords
+from pyhudi.logfile.merge.log_records import LogRecords
+from pyhudi.logfile.merge.records import KeysOf
 from pyhudi.logfile.merge.row_file import BATCH_ROWS
 from pyhudi.merge.ordering import ordering_columns, stored_is_newer
+from pyhudi.merge.partial import own_names
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.columns import Flags, Positions
 
@@ -36,8 +38,9 @@ def merged_parts(
 ) -> Iterator[MergedPart]:
     """The rows of a slice in parts, each of rows of one kind.
 
-    Shapes: tables of the schema of ``records.rows``, in which ``stored`` comes too, some rows at a
-        time; rows that were changed follow the others of their batch, new ones come last.
+    Shapes: tables of the schema of ``records.rows``, notes aside, in which ``stored`` comes too,
+        some rows at a time; rows that were changed follow the others of their batch, new ones come
+        last.
     Guarantees: holds one of the stored tables at a time, and of ``records.rows`` those that meet
         its rows, or a batch.
     Source: KeyBasedFileGroupRecordBuffer.doHasNext, Hudi 1.1. It matches each log record with one
@@ -54,14 +57,16 @@ def merged_parts(
         yield from _changed(rows, row_numbers, records.take(positions), rule)
     met_nothing = int((is_new & records.is_delete).sum())
     if met_nothing:
-        yield MergedPart(rows=records.rows.slice(0, 0), is_new=True, deleted=met_nothing)
+        none = records.rows.slice(0, 0).select(own_names(records.rows.schema))
+        yield MergedPart(rows=none, is_new=True, deleted=met_nothing)
     is_new &= ~records.is_delete
+    names = own_names(records.rows.schema)
     first = 0
     for batch in records.rows.to_batches(max_chunksize=BATCH_ROWS):
         is_in = is_new[first : first + batch.num_rows]
         first += batch.num_rows
         if is_in.any():
-            found = pa.Table.from_batches([batch]).filter(pa.array(is_in))
+            found = pa.Table.from_batches([batch]).select(names).filter(pa.array(is_in))
             kept = _not_deleted(found, rule)
             deleted = found.num_rows - kept.num_rows
             yield MergedPart(rows=kept, is_new=True, deleted=deleted)
@@ -88,8 +93,9 @@ def _changed(
     is_untouched = np.ones(rows.num_rows, dtype=bool)
     is_untouched[row_numbers[~is_kept]] = False
     yield MergedPart(rows=rows.filter(pa.array(is_untouched)))
-    deleted = int((~is_kept).sum()) - merged.rows.num_rows
-    yield MergedPart(rows=merged.rows, is_changed=True, deleted=deleted)
+    changed = merged.rows.select(own_names(merged.rows.schema))
+    deleted = int((~is_kept).sum()) - changed.num_rows
+    yield MergedPart(rows=changed, is_changed=True, deleted=deleted)
 
 
 def _is_newer(stored: pa.Table, records: LogRecords, rule: MergeRule) -> Flags:

@@ -64,7 +64,8 @@ class Routing:
     """How a piece's rows find their buckets.
 
     ``drops_new`` leaves out rows of new keys, ``drops_stored`` those of keys the table has;
-    ``relocated`` are the numbers in matches whose rows come on their own. ``hash`` says where keys
+    ``relocated`` are the numbers in matches whose rows come on their own. Rows of buckets that are
+    ``skipped`` go nowhere. ``hash`` says where keys
     belong in a table with the BUCKET index.
     """
 
@@ -73,6 +74,7 @@ class Routing:
     relocated: frozenset[int]
     hash: BucketHash | None
     shuffle_keys: np.ndarray
+    skipped: frozenset[int] = frozenset()
     schema: pa.Schema
     drops_new: bool
     drops_stored: bool
@@ -87,6 +89,21 @@ class Routing:
         return shares.bucket_of(self.hash.buckets_of(keys).astype(np.uint64))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneBuckets:
+    """What an earlier try at this instant has written.
+
+    The buckets that are ``skipped``, by number, have their files. ``before`` is how many there were
+    in earlier plans: no two rows of an instant have one number.
+    """
+
+    skipped: frozenset[int] = frozenset()
+    before: int = 0
+
+
+NO_BUCKETS = DoneBuckets()
+
+
 def write_buckets(
     runner: Runner,
     staged: StagedBatch,
@@ -95,13 +112,19 @@ def write_buckets(
     *,
     context: WriteContext,
     schema: pa.Schema,
+    done: DoneBuckets = NO_BUCKETS,
 ) -> list[WriteStat]:
     """Write every bucket, a task each, and give the statistics of the files that count.
+
+    Buckets that are ``done`` have their files already.
 
     Shapes: ``schema`` is that of the staged rows.
     Guarantees: of the attempts of a task only the one that the runner took is in the result.
     """
-    tasks = _tasks(plan.buckets, runner.parallelism)
+    buckets = tuple(bucket for bucket in plan.buckets if bucket.number not in done.skipped)
+    if not buckets:
+        return []
+    tasks = _tasks(buckets, runner.parallelism)
     task_of = {number: task for task, numbers in enumerate(tasks) for number in numbers}
     shuffle_keys = runner.shuffle_keys(len(tasks))
     hashes, relocated = found.hashes, found.relocated
@@ -110,7 +133,8 @@ def write_buckets(
         bucket_of_file=_buckets_of_files(found, plan),
         relocated=frozenset() if relocated is None else relocated.files,
         hash=None if hashes is None else hashes.hash,
-        shuffle_keys=shuffle_keys[[task_of[bucket.number] for bucket in plan.buckets]],
+        shuffle_keys=shuffle_keys[[task_of.get(bucket.number, 0) for bucket in plan.buckets]],
+        skipped=done.skipped,
         schema=schema,
         drops_new=context.is_deleting and hashes is None,
         drops_stored=context.drops_stored,
@@ -122,23 +146,27 @@ def write_buckets(
     if hashes is not None:
         # A hash bucket is one file group, however large it becomes.
         context = replace(context, max_file_size_bytes=_NEVER_FULL)
-    write = _write(plan.buckets, context, schema)
+    write = _write(plan.buckets, context, schema, done.before)
     return stats_of(routed.exchange(len(tasks)).map(write, STAT_SCHEMA))
 
 
 def _tasks(buckets: Sequence[WriteBucket], parallelism: int) -> tuple[tuple[int, ...], ...]:
     """Which buckets, by number, one task writes after another."""
-    sizes = [(0 if b.base is None else b.base.size_bytes, b.updates + b.inserts) for b in buckets]
+    sizes = [
+        (0 if b.base is None else b.base.bytes_to_read, b.updates + b.inserts) for b in buckets
+    ]
     rows = sum(rows for _, rows in sizes) // (parallelism * 4)
     size_bytes = sum(size for size, _ in sizes) // (parallelism * 4)
     bounds = (min(_TASK_BYTES, size_bytes), min(_TASK_ROWS, rows))
     tasks = share_tasks(sizes, bounds=bounds)
+    numbers = [bucket.number for bucket in buckets]
 
     def size(task: tuple[int, ...]) -> tuple[int, int]:
         return sum(sizes[n][0] for n in task), sum(sizes[n][1] for n in task)
 
     # Spark starts tasks in their order; with a large one last, all other cores would wait for it.
-    return tuple(sorted(tasks, key=size, reverse=True))
+    ordered = sorted(tasks, key=size, reverse=True)
+    return tuple(tuple(numbers[n] for n in task) for task in ordered)
 
 
 def _buckets_of_files(found: LookupResult, plan: BucketPlan) -> dict[int, int]:
@@ -194,7 +222,7 @@ def _route(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         chosen = routing.bucket_of(partition, rows.column(RECORD_KEY).take(pa.array(fresh)))
         targets.extend((bucket, fresh[local]) for bucket, local in split_by(chosen))
     for bucket, positions in targets:
-        if bucket != NOWHERE:
+        if bucket != NOWHERE and bucket not in routing.skipped:
             part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
             yield _routed(routing, bucket, piece_id, to_bytes(part), None)
 
@@ -221,7 +249,7 @@ def _routed(
 
 
 def _write(
-    buckets: tuple[WriteBucket, ...], context: WriteContext, schema: pa.Schema
+    buckets: tuple[WriteBucket, ...], context: WriteContext, schema: pa.Schema, before: int
 ) -> TaskFunction:
     def write(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
@@ -243,7 +271,7 @@ def _write(
             going = moved.pop(number, [])
             keys = pa.concat_arrays(going) if going else None
             # Sequence numbers count within a bucket, and a task may write several.
-            own = replace(task, partition_id=number)
+            own = replace(task, partition_id=before + number)
             yield stat_batch(_write_bucket(buckets[number], context, own, table, keys))
 
     return write

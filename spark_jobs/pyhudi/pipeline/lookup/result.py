@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from pyhudi.config.options.operations import Operation, StoredKeys
 from pyhudi.config.table import TableType
@@ -97,6 +97,32 @@ def look_up(run: WriteRun, staged: StagedBatch, table: Table) -> LookupResult:
         moves=index.moves_records and config.stored_keys is StoredKeys.KEEP,
     )
     return LookupResult(files=files, tagged=tagged, targets=targets, relocated=relocated)
+
+
+def groups_with_keys(
+    run: WriteRun, staged: StagedBatch, table: Table, groups: Collection[GroupId]
+) -> frozenset[GroupId]:
+    """Of some file groups those in which keys of the batch are stored, deleted ones among them."""
+    index = run.config.index
+    partitions = {partition for partition, _ in groups}
+    if not index.index_type.is_global:
+        partitions &= set(staged.partitions)
+    if not partitions:
+        return frozenset()
+    sound = replace(table, skips_damaged=True)
+    found = sound.files(partitions, with_logs=False).latest_base_files()
+    files = tuple(file for file in found if (file.partition, file.file_id) in groups)
+    lookup = KeyLookup(
+        asks_filters=index.index_type.reads_bloom_filters,
+        prunes_by_ranges=index.prunes_by_ranges,
+        virtual_keys=run.target.virtual_keys,
+    )
+    is_global = index.index_type.is_global
+    tagged = tag(run.runner, staged, files, table.storage, lookup, is_global=is_global)
+    try:
+        return frozenset((files[n].partition, files[n].file_id) for n in tagged.updates())
+    finally:
+        tagged.matches.release()
 
 
 def profile_of(run: WriteRun, staged: StagedBatch, found: LookupResult) -> WorkloadProfile:

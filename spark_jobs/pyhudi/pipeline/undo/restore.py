@@ -16,7 +16,7 @@ from pyhudi.services.undo.restore import (
 )
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction.instant_run import nobody_writing
+from pyhudi.transaction.spans import nobody_writing
 
 
 def restore_table(environment: Environment, request: RestoreRequest) -> JobResult:

@@ -22,8 +22,9 @@ from pyhudi.services.undo.completed import plan_rollback_of, roll_back_completed
 from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.exclusion import at_work
 from pyhudi.transaction.heartbeat import give_heartbeat_up
-from pyhudi.transaction.instant_run import nobody_writing, take_heartbeat
+from pyhudi.transaction.spans import nobody_committing, take_heartbeat
 
 _PLANNED = (Action.COMPACTION, Action.LOG_COMPACTION)
 
@@ -94,12 +95,14 @@ def _undo(run: ServiceRun, time: str) -> None:
         finally:
             give_heartbeat_up(writer.storage, time)
         return
-    with nobody_writing(writer):
+    with nobody_committing(writer):
         table = run.table.refresh()
         found = _find(table, time)
         if found is not None and found.is_completed:
             roll_back_completed(table, writer.clock, found, run.delete)
         elif found is not None:
+            if writer.is_alive(time):
+                raise at_work(writer, [time])
             roll_back(table, writer.clock, time)
 
 

@@ -44,7 +44,7 @@ def _create(run: ServiceRun, instant: str | None, note: Note) -> JobResult:
     if time in known:
         return _told(run, "already_committed", time, known[time])
     try:
-        with run.watch.stage("savepoint"):
+        with run.watch.stage("savepoint"), run.gate.hold():
             made = create_savepoint(table, run.environment.clock, time, note)
     except AlreadyExistsError:
         made = dict(savepoints(table.active, table.active.load()))[time]
@@ -53,7 +53,7 @@ def _create(run: ServiceRun, instant: str | None, note: Note) -> JobResult:
 
 
 def _delete(run: ServiceRun, instant: str) -> JobResult:
-    with run.watch.stage("savepoint"):
+    with run.watch.stage("savepoint"), run.gate.hold():
         is_deleted = delete_savepoint(run.table, instant)
     if is_deleted:
         return run.result("committed", _savepoint(instant))

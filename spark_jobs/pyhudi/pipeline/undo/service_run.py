@@ -27,6 +27,8 @@ from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.gate import Gate
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
 from pyhudi.transaction.turn import Turn
 
 _FILES_A_TASK = 100
@@ -45,6 +47,7 @@ class ServiceRun:
     config: WriteConfig
     watch: Stopwatch
     turn: Turn
+    gate: Gate
 
     @classmethod
     def of(cls, environment: Environment, request: Request) -> ServiceRun:
@@ -70,7 +73,8 @@ class ServiceRun:
             table=table,
             config=config,
             watch=watch,
-            turn=Turn(config.wait, partial(watch.stage, "wait")),
+            turn=Turn(config.concurrency.wait, partial(watch.stage, "wait")),
+            gate=environment.gate(table.storage, config),
         )
 
     @property
@@ -85,15 +89,27 @@ class ServiceRun:
 
     def writer(self) -> Writer:
         """One who writes the table."""
-        clock, heartbeat = self.environment.clock, self.config.heartbeat
-        return writer_of(self.table, clock, heartbeat, self.turn)
+        return writer_of(
+            self.table,
+            self.environment.clock,
+            self.config.heartbeat,
+            self.turn,
+            gate=self.gate,
+            concurrency=self.config.concurrency,
+        )
 
     def in_turn(self, attempt: Callable[[], T]) -> T:
         """What an attempt gives, once no other writer is in its way."""
         return self.turn.take(self.writer, attempt)
 
     def without_metadata_table(self) -> None:
-        """See to it that no metadata table of Hudi's goes stale."""
+        """See to it that no metadata table of Hudi's goes stale.
+
+        Raises:
+            UnsupportedError: there is one, and others may be writing it.
+        """
+        if self.gate.is_shared:
+            check_no_metadata_table(self.table)
         if self.table.config.metadata_partitions:
             disable(self.table.storage, self.table.config)
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
-from pyhudi.errors import ConflictError, RequestError
+from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.logs import counted_blocks
 from pyhudi.services.compaction.log_plan import candidates, plan_log_compaction, unchanged_slices
@@ -35,13 +35,22 @@ from pyhudi.services.compaction.run import (
     run_number,
     undisturbed,
 )
+from pyhudi.services.recovery import recover
 from pyhudi.table.pending import pending_log_compactions
 from pyhudi.table.table import Table
+from pyhudi.timeline.active import Metadata
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.conflicts.conflict import ConflictRules
 from pyhudi.transaction.exclusion import Writer
-from pyhudi.transaction.heartbeat import delete_heartbeat, start_heartbeat
-from pyhudi.transaction.instant_run import InstantRun, nobody_writing
+from pyhudi.transaction.heartbeat import (
+    delete_heartbeat,
+    give_heartbeat_up,
+    start_heartbeat,
+)
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkedFile, delete_written
+from pyhudi.transaction.optimistic.exclusion import Shared
+from pyhudi.transaction.spans import nobody_committing, take_heartbeat
 
 _READERS = 16
 _FEW_SLICES = 16
@@ -84,7 +93,7 @@ def unschedule_log_compaction(writer: Writer, instant: str) -> None:
         RequestError: there is no such plan, or it has run.
         ConflictError: another writer is at work, or the log compaction runs.
     """
-    with nobody_writing(writer):
+    with nobody_committing(writer):
         writer.active.remove(find_unstarted(writer, Action.LOG_COMPACTION, instant))
 
 
@@ -96,8 +105,13 @@ def log_compaction_run(writer: Writer, instant: str) -> Iterator[CompactionWork]
     next writer does it.
 
     Guarantees: nobody else writes meanwhile, so that its blocks follow those that they stand for
-        directly.
+        directly. Where writers go on beside each other, it is refused at its commit when others
+        have written to its slices, as they are when it commits first.
     """
+    if writer.gate.is_shared:
+        with _run_beside_writers(writer, instant) as work:
+            yield work
+        return
     action = Action.LOG_COMPACTION
     with undisturbed(writer) as (table, lock):
         _check_planned(table, instant)
@@ -108,6 +122,40 @@ def log_compaction_run(writer: Writer, instant: str) -> Iterator[CompactionWork]
             run.start(None)
             number = run_number(writer)
             yield CompactionWork(run=run, table=table, plan=plan, slices=slices, number=number)
+
+
+@contextmanager
+def _run_beside_writers(writer: Writer, instant: str) -> Iterator[CompactionWork]:
+    recover(writer)
+    action, exclusion = Action.LOG_COMPACTION, ARunBesideWriters(writer)
+    with InstantRun(writer, action, planned=instant, exclusion=exclusion) as run:
+        table = exclusion.shared.table
+        _check_planned(table, instant)
+        plan = writer.active.read_compaction_plan(_log_compaction(instant))
+        slices = _slices_of(plan, table, instant)
+        run.start(None)
+        number = run_number(writer)
+        yield CompactionWork(run=run, table=table, plan=plan, slices=slices, number=number)
+
+
+class ARunBesideWriters:
+    """Writers go on, and whoever of them and the run commits second gives way."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.shared = Shared(ConflictRules.of(writer.concurrency), is_planned=True)
+        self.check_marked = self.shared.check_marked
+        self.check_held = self.shared.check_held
+        self.agree = self.shared.agree
+        self.overlooked = self.shared.overlooked
+
+    def begin(self, writer: Writer, instant: Instant) -> None:
+        """Take the heartbeat, which only one run at a time has, and the snapshot."""
+        take_heartbeat(writer, instant)
+        try:
+            self.shared.begin(writer, instant)
+        except HudiError:
+            give_heartbeat_up(writer.storage, instant.time)
+            raise
 
 
 class WritersKeptOut:
@@ -138,6 +186,13 @@ class WritersKeptOut:
             f"log compaction {instant.time} was rolled back by another writer; plan another",
             where=writer.storage.uri,
         )
+
+    def agree(self, _: Writer, __: Instant, metadata: Metadata | None) -> Metadata | None:
+        """Nobody else has committed anything."""
+        return metadata
+
+    def overlooked(self, writer: Writer, instant: Instant) -> None:
+        """There is no lock."""
 
 
 def _check_planned(table: Table, instant: str) -> None:

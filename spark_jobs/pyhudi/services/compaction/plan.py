@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from pyhudi.actions.compaction import CompactionOperation, CompactionPlan
+from pyhudi.config.instant_text import elapsed_seconds
 from pyhudi.config.options.compaction import STRATEGY, CompactionConfig, Strategy, Trigger
 from pyhudi.errors import OptionError
 from pyhudi.filegroup.slices import FileSlice, GroupId
@@ -38,7 +39,7 @@ def is_due(timeline: Timeline, config: CompactionConfig, at: str) -> bool:
     if not commits and not since:
         return False
     has_many = len(commits) >= config.max_delta_commits
-    is_old = _seconds(since or commits[0], at) >= config.max_delta_seconds
+    is_old = elapsed_seconds(since or commits[0], at) >= config.max_delta_seconds
     match config.trigger:
         case Trigger.TIME_ELAPSED:
             return is_old
@@ -95,15 +96,6 @@ def _last_compaction(timeline: Timeline, trigger: Trigger) -> str:
     return done[-1] if done else ""
 
 
-def _seconds(begin: str, end: str) -> float:
-    moments = (
-        datetime.strptime(time[:14], "%Y%m%d%H%M%S")  # noqa: DTZ007 - only the difference counts
-        for time in (begin, end)
-    )
-    first, last = moments
-    return (last - first).total_seconds()
-
-
 def operation_of(found: FileSlice, full_file_bytes: int) -> CompactionOperation:
     """A slice as plans have it.
 
@@ -117,6 +109,7 @@ def operation_of(found: FileSlice, full_file_bytes: int) -> CompactionOperation:
         base_file=None if base is None else base.name,
         log_files=tuple(str(log.name) for log in found.log_files),
         metrics=_metrics(found, full_file_bytes),
+        bootstrap_file=None if base is None or base.source is None else base.source.uri,
     )
 
 

@@ -28,14 +28,17 @@ from pyhudi.filegroup.names import parse_base_file_name
 from pyhudi.filegroup.slices import FileSlice, GroupId
 from pyhudi.services.compaction.plan import is_due, plan_compaction
 from pyhudi.services.recovery import recover
-from pyhudi.services.rollback import revert_compaction, rollbacks_of
+from pyhudi.services.rollback import revert_compaction, rollback_target, rollbacks_of
 from pyhudi.table.table import Table
+from pyhudi.timeline.active import Metadata
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.heartbeat import give_heartbeat_up
-from pyhudi.transaction.instant_run import InstantRun, nobody_writing, take_heartbeat
+from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkedFile, read_markers
+from pyhudi.transaction.optimistic.others import groups_marked
+from pyhudi.transaction.spans import nobody_committing, take_heartbeat
 
 _RUNS = 1_000_000_000
 _NAMES = {Action.COMPACTION: "compaction", Action.LOG_COMPACTION: "log compaction"}
@@ -53,24 +56,55 @@ def schedule(
     What dead writers left is undone first. ``extra`` goes into the plan.
 
     Guarantees: no writer is at work while the plan is made, so none writes log files that neither
-        the plan nor its instant knows of.
+        the plan nor its instant knows of. Where writers go on beside each other, one that does so
+        finds the plan when it commits, and is refused.
 
     Raises:
         ConflictError: another writer is at work.
         OptionError: a strategy that does not suit the table's partitions.
     """
-    with undisturbed(writer) as (table, _):
+    with undisturbed(writer) as (table, own):
         at = writer.active.next_time(writer.clock, table.timeline.latest_time)
         if not is_due(table.timeline, config, at):
             return None
+        slices, claimed = table.latest_slices(), claimed_groups(table)
+        if writer.gate.is_shared:
+            claimed |= groups_being_written(table)
         plan = plan_compaction(
-            table.latest_slices(),
-            claimed_groups(table),
+            slices,
+            claimed,
             config,
             at=at,
             full_file_bytes=full_file_bytes,
         )
-        return request(table, _compaction(at), plan, extra)
+        _check_undisturbed(writer, own)
+        requested = request(table, _compaction(at), plan, extra)
+        if requested is not None:
+            try:
+                _check_undisturbed(writer, own)
+            except ConflictError:
+                # Others may go on from a plan that they have seen.
+                if not _logs_on_top(table, at):
+                    writer.active.remove(_compaction(at))
+                raise
+        return requested
+
+
+def _check_undisturbed(writer: Writer, own: str) -> None:
+    """Refuse to plan when others took this one for dead, and may be writing what no plan names.
+
+    Raises:
+        ConflictError: its instant, or the lock, is gone.
+    """
+    if writer.gate.is_shared:
+        with writer.gate.hold() as lock:
+            lock.confirm()
+    elif not writer.active.load().contains(own):
+        raise ConflictError(
+            f"the planning of a compaction (instant {own}) was taken for dead by another writer; "
+            "retry",
+            where=writer.storage.uri,
+        )
 
 
 def unschedule(writer: Writer, instant: str) -> None:
@@ -86,11 +120,9 @@ def unschedule(writer: Writer, instant: str) -> None:
     storage, active = writer.storage, writer.active
     take_heartbeat(writer, _compaction(instant))
     try:
-        with nobody_writing(writer):
+        with nobody_committing(writer):
             found = find_unstarted(writer, Action.COMPACTION, instant)
-            logs = writer.table.listing.files().log_files
-            on_top = [log.path for log in logs if log.name.base_instant == instant]
-            if on_top:
+            if on_top := _logs_on_top(writer.table, instant):
                 raise RequestError(
                     f"{len(on_top)} log files were written on top of compaction {instant}, the "
                     f"first is {on_top[0]}; run the compaction instead",
@@ -99,6 +131,11 @@ def unschedule(writer: Writer, instant: str) -> None:
             active.remove(found)
     finally:
         give_heartbeat_up(storage, instant)
+
+
+def _logs_on_top(table: Table, instant: str) -> list[str]:
+    logs = table.listing.files().log_files
+    return [log.path for log in logs if log.name.base_instant == instant]
 
 
 def find_unstarted(writer: Writer, action: Action, instant: str) -> Instant:
@@ -118,6 +155,16 @@ def find_unstarted(writer: Writer, action: Action, instant: str) -> Instant:
 def claimed_groups(table: Table) -> frozenset[GroupId]:
     """The file groups that a compaction or clustering is about to rewrite."""
     return frozenset({*table.pending_compactions(), *table.clustered_groups()})
+
+
+def groups_being_written(table: Table) -> frozenset[GroupId]:
+    """The file groups that writes are about to change, as their markers tell.
+
+    To be asked after the files were listed. A plan leaves them out: it would name log files that go
+    when such a write does not complete.
+    """
+    pending = table.timeline.pending_writes()
+    return frozenset(group for each in pending for group in groups_marked(table, each))
 
 
 def request(
@@ -176,7 +223,7 @@ def compaction_run(writer: Writer, instant: str) -> Iterator[CompactionWork]:
         table = writer.table.refresh()
         slices = _slices_of(plan, table)
         number = run_number(writer)
-        exclusion.remember(writer, instant, number)
+        exclusion.remember(writer, table, instant, number)
         run.start(None)
         yield CompactionWork(run=run, table=table, plan=plan, slices=slices, number=number)
 
@@ -190,11 +237,15 @@ class OneRunOfAPlan:
     def __init__(self) -> None:
         self._earlier: frozenset[MarkedFile] = frozenset()
         self._rollbacks: tuple[Instant, ...] = ()
+        self._counted: frozenset[str] = frozenset()
         self._number = 0
 
-    def remember(self, writer: Writer, instant: str, number: int) -> None:
-        """What there is of earlier runs: of this run's time only what is not among it can be."""
-        self._number = number
+    def remember(self, writer: Writer, table: Table, instant: str, number: int) -> None:
+        """What there is of earlier runs: of this run's time only what is not among it can be.
+
+        The writes of the ``table`` are those whose blocks the run counts.
+        """
+        self._number, self._counted = number, _completed_writes(table.timeline)
         self._earlier = frozenset(read_markers(writer.storage, instant))
         self._rollbacks = rollbacks_of(writer.active, writer.active.load(), instant)
 
@@ -211,15 +262,37 @@ class OneRunOfAPlan:
         self.check_held(writer, instant, ())
 
     def check_held(self, writer: Writer, instant: Instant, _: Collection[str]) -> None:
-        """Whoever takes a run for dead rolls it back before anything else."""
+        """Whoever takes a run for dead rolls it back before anything else.
+
+        A write that was taken back meanwhile may be in the files of the run.
+        """
         timeline = writer.active.load()
         is_there = instant.in_state(State.INFLIGHT) in timeline.instants
         if not is_there or rollbacks_of(writer.active, timeline, instant.time) != self._rollbacks:
             raise _taken_over(writer, instant)
 
+    def agree(self, _: Writer, __: Instant, metadata: Metadata | None) -> Metadata | None:
+        """Writers have seen the plan, and keep out of its way."""
+        return metadata
+
+    def overlooked(self, writer: Writer, instant: Instant) -> None:
+        """Whoever runs the plan has its heartbeat, with a lock or without."""
+
     def _is_own(self, marked: MarkedFile) -> bool:
         name = parse_base_file_name(marked.path.rpartition("/")[2])
         return name is not None and name.write_token.split("-")[1:2] == [str(self._number)]
+
+
+def _completed_writes(timeline: Timeline) -> frozenset[str]:
+    return frozenset(found.time for found in timeline.write_instants().completed())
+
+
+def _being_undone(writer: Writer, timeline: Timeline) -> Iterator[str]:
+    """The instants that pending rollbacks are about."""
+    for found in timeline.pending():
+        target = rollback_target(writer.active, found)
+        if target is not None:
+            yield target.time
 
 
 def _taken_over(writer: Writer, instant: Instant) -> ConflictError:
@@ -236,15 +309,17 @@ def _compaction(instant: str) -> Instant:
 def undisturbed(writer: Writer) -> Iterator[tuple[Table, str]]:
     """A span in which nobody else writes and no dead write waits: the table, and an own instant.
 
-    What dead writers left is undone first.
+    What dead writers left is undone first. Where writers go on beside each other, they do so, but
+    none begins or commits meanwhile, and there is no own instant.
 
     Raises:
         ConflictError: another writer is at work.
     """
     recover(writer)
-    with nobody_writing(writer) as own:
+    with nobody_committing(writer) as own:
         table = writer.table.refresh()
-        _check_no_dead_write(writer, table, own)
+        if not writer.gate.is_shared:
+            _check_no_dead_write(writer, table, own)
         yield table, own
 
 

@@ -27,7 +27,7 @@ from pyhudi.services.written import Written
 from pyhudi.table.pending import pending_plans
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
-from pyhudi.timeline.instant import Action, Instant
+from pyhudi.timeline.instant import Action, Instant, State
 
 _PLANNED = (Action.COMPACTION, Action.LOG_COMPACTION)
 _log = logging.getLogger(__name__)
@@ -55,6 +55,14 @@ def roll_back_completed(
         for found in rollbacks_of(active, active.load().pending(), instant.time):
             withdraw_rollback(active, found)
         raise
+    running = _running_on(table, plan)
+    if running is not None:
+        withdraw_rollback(active, rollback)
+        raise ConflictError(
+            f"compaction {running} runs on the files of instant {instant.time}; retry when it has "
+            "ended",
+            where=table.storage.uri,
+        )
     done = finish_rollback(table, clock, rollback, delete)
     if done is None:
         raise ConflictError(
@@ -62,6 +70,24 @@ def roll_back_completed(
             where=table.storage.uri,
         )
     return done
+
+
+def _running_on(table: Table, plan: RollbackPlan) -> str | None:
+    """The compaction at work that may be reading blocks which are to be taken back.
+
+    It looks for rollbacks before it commits, and who rolls back looks for it after its request: one
+    of the two sees the other.
+    """
+    blocks = {
+        (request.partition, path.rpartition("/")[2])
+        for request in plan.requests
+        for path in request.log_blocks
+    }
+    for at, found in pending_plans(table.active, table.active.load()):
+        read = {(each.partition, name) for each in found.operations for name in each.log_files}
+        if at.state is State.INFLIGHT and blocks & read:
+            return at.time
+    return None
 
 
 def plan_rollback_of(table: Table, instant: Instant) -> RollbackPlan:

@@ -41,7 +41,8 @@ from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Writer, at_work, live_writers
-from pyhudi.transaction.instant_run import complete_instant, draw_instant, nobody_writing
+from pyhudi.transaction.instant_run import complete_instant, draw_instant
+from pyhudi.transaction.spans import nobody_writing
 
 _log = logging.getLogger(__name__)
 
@@ -61,14 +62,14 @@ def restore(
         StorageError: the storage failed; who writes next finishes the restore, if it had begun.
     """
     plan = plan_restore_of(table, savepoint)
-    if [info.time for info in plan.instants] == [own]:
+    if not {info.time for info in plan.instants} - {own}:
         return None
     _check_nobody_runs(writer, plan, own)
     _log.warning(
         "%s: restoring savepoint %s, which undoes %d instants",
         table.config.name,
         savepoint,
-        len({info.time for info in plan.instants}) - 1,
+        len({info.time for info in plan.instants} - {own}),
     )
     requested = _request(table.active, writer.clock, plan)
     _finish(table, writer.clock, requested, delete, own)

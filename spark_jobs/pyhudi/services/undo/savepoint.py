@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, ConflictError, MissingFileError, RequestError
+from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.read.retention import retained_by
 from pyhudi.services.rollback import rollback_target
 from pyhudi.table.archived import ArchivedTimeline
@@ -22,7 +23,9 @@ from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.transaction.appended import is_own_log
 from pyhudi.transaction.instant_run import complete_instant
+from pyhudi.transaction.markers import read_markers
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +65,9 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
         raise ConflictError(f"the table changed meanwhile: {reason}; retry") from reason
     with contextlib.suppress(AlreadyExistsError):
         active.start(saved, None)
+    if saved.in_state(State.COMPLETED) not in active.load().instants:
+        # Somebody has deleted it already.
+        active.remove(saved)
     _log.info("%s: savepoint %s of %s", table.config.name, instant, note.user or "nobody")
     return metadata
 
@@ -131,8 +137,28 @@ def _why_cleaned(table: Table, instant: str) -> str | None:
 def _files_at(table: Table, instant: str) -> dict[str, tuple[str, ...]]:
     """The names of the files that make up the table as of a write, by partition."""
     names: dict[str, list[str]] = {partition: [] for partition in table.partitions()}
-    for found in table.latest_slices(as_of=instant):
+    slices = table.latest_slices(as_of=instant)
+    later = _logs_of_later(table, instant)
+    for found in slices:
         if found.base_file is not None:
             names[found.partition].append(found.base_file.name)
-        names[found.partition].extend(str(log.name) for log in found.log_files)
+        logs = [log for log in found.log_files if log.path not in later]
+        names[found.partition].extend(str(log.name) for log in logs)
     return {partition: tuple(found) for partition, found in names.items()}
+
+
+def _logs_of_later(table: Table, instant: str) -> set[str]:
+    """Log files that later writes have made alone, and delete where they do not complete.
+
+    Names of log files do not tell their write in this version of tables.
+    """
+    pending = table.active.load().pending_writes()
+    return {
+        file.path
+        for write in pending
+        if write.time > instant
+        for file in read_markers(table.storage, write.time)
+        if parse_log_file_name(file.path.rpartition("/")[2]) is not None
+        # What is gone has been deleted since the table was listed.
+        if is_own_log(table.storage, file.path, write.time) or not table.storage.exists(file.path)
+    }

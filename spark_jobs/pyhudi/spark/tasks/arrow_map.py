@@ -14,7 +14,7 @@ from functools import cache
 
 import pyarrow as pa
 import pyspark
-from pyspark import TaskContext
+from pyspark import Accumulator, TaskContext
 from pyspark.rdd import PythonEvalType
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -23,6 +23,8 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyhudi.errors import InvariantError
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity
+from pyhudi.spark.tasks.keys import hand_keys, receive_keys
+from pyhudi.spark.tasks.requests import Counts, counted, counter_of
 
 # A user who names an allocator in Arrow's own variable keeps it.
 _CHOSEN_POOL = "ARROW_DEFAULT_MEMORY_POOL"
@@ -36,8 +38,10 @@ def map_in_arrow(frame: DataFrame, function: TaskFunction, schema: pa.Schema) ->
 
     Source: PandasMapOpsMixin.mapInArrow, Spark 3.5 and 4.2.
     """
+    hand_keys(frame.sparkSession.sparkContext)
+    counter = counter_of(frame.sparkSession.sparkContext)
     mapped = UserDefinedFunction(
-        _at_work(function),
+        _at_work(function, counter),
         returnType=from_arrow_schema(schema, prefer_timestamp_ntz=True),
         evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
     )
@@ -49,7 +53,7 @@ def map_in_arrow(frame: DataFrame, function: TaskFunction, schema: pa.Schema) ->
     return DataFrame(java, frame.sparkSession)
 
 
-def _at_work(function: TaskFunction) -> BatchFunction:
+def _at_work(function: TaskFunction, counter: Accumulator[Counts]) -> BatchFunction:
     """The function as it runs in a worker.
 
     Its input is read to the end, whether it asks for that or not: Spark's worker ends itself when
@@ -60,7 +64,10 @@ def _at_work(function: TaskFunction) -> BatchFunction:
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         choose_memory_pool()
-        yield from function(_this_task(), batches)
+        context = _this_context()
+        receive_keys(context)
+        with counted(counter):
+            yield from function(_identity(context), batches)
         for _ in batches:
             pass
         put_imports_aside(function.__qualname__)
@@ -68,11 +75,15 @@ def _at_work(function: TaskFunction) -> BatchFunction:
     return run
 
 
-def _this_task() -> TaskIdentity:
-    """The identity of the Spark task that calls."""
+def _this_context() -> TaskContext:
+    """The Spark task that calls."""
     context = TaskContext.get()
     if context is None:
         raise InvariantError("no Spark task runs here")
+    return context
+
+
+def _identity(context: TaskContext) -> TaskIdentity:
     return TaskIdentity(
         partition_id=context.partitionId(),
         stage_id=context.stageId(),

@@ -23,6 +23,8 @@ from pyhudi.runner.runner import SHUFFLE_KEY, NumberedFunction, SpreadRows, Task
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.spark.failures import explained
 from pyhudi.spark.tasks.arrow_map import map_in_arrow
+from pyhudi.spark.tasks.keys import hand_keys
+from pyhudi.spark.tasks.requests import take_counts
 from pyhudi.spark.tasks.shuffle_keys import shuffle_keys
 from pyhudi.spark.tasks.spill import job_group, spilled_bytes
 
@@ -65,9 +67,13 @@ class SparkRunner:
 
     @contextmanager
     def named(self, description: str) -> Iterator[Callable[[], int]]:
-        """Name the Spark jobs that run within the context, as Spark's own pages show them."""
+        """Name the Spark jobs that run within the context, as Spark's own pages show them.
+
+        The requests that their tasks made are counted as this process's in the end.
+        """
         with job_group(description) as group:
             yield lambda: spilled_bytes(group)
+        take_counts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +167,8 @@ class SparkRows:
     def collect(self, *columns: str) -> list[Any]:
         """The rows, here."""
         frame = self.frame.select(*columns) if columns else self.frame
+        # Keys that end may be others by now than when the rows were mapped.
+        hand_keys(frame.sparkSession.sparkContext)
         with explained(), _setting(frame.sparkSession, self.settings):
             return list(frame.collect())
 

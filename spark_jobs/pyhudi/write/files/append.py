@@ -154,7 +154,7 @@ class SliceLog:
         paths = [stat.path for stat in self.stats if stat.path]
         if self._open is not None:
             with suppress(OSError, pa.ArrowException):
-                self._open.sink.close()
+                getattr(self._open.sink, "abandon", self._open.sink.close)()
             paths.append(self._open.path)
         for path in paths:
             self._context.storage.delete(path)
@@ -234,8 +234,9 @@ class SliceLog:
             self._finish()
         if self._open is None:
             context, target = self._context, self._target
-            ensure_partition(context.storage, target.partition, context.instant)
-            name = target.file_name(self._next_version, self._task.write_token)
+            if not (self._names or target.base_file):
+                ensure_partition(context.storage, target.partition, context.instant)
+            name = target.file_name(self._next_version, self._task.log_token(context.instant))
             path = file_path(target.partition, name)
             leave_marker(context.storage, context.instant, path, MarkerType.APPEND)
             sink = context.storage.open_output(path)

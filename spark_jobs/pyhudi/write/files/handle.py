@@ -75,7 +75,8 @@ class BaseFileHandle:
 
     def _open(self) -> None:
         context = self._context
-        ensure_partition(context.storage, self._partition, context.instant)
+        if self._previous is None:
+            ensure_partition(context.storage, self._partition, context.instant)
         kind = MarkerType.CREATE if self._previous is None else MarkerType.MERGE
         leave_marker(context.storage, context.instant, self.path, kind)
         self._sink = context.storage.open_output(self.path)

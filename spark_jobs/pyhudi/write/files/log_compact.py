@@ -13,7 +13,7 @@ from pyhudi.fileslice.reader import slice_records
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.logfile.deletes.new import kept_deletes
 from pyhudi.logfile.framing import HeaderKey
-from pyhudi.logfile.merge.records import LogRecords
+from pyhudi.logfile.merge.log_records import LogRecords
 from pyhudi.logfile.merge.row_file import BATCH_ROWS
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import FILE_NAME

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from pyhudi.config.properties import dump
-from pyhudi.errors import AlreadyExistsError
 from pyhudi.filegroup.names import file_path
 from pyhudi.storage.storage import Storage
 
@@ -18,10 +15,14 @@ def ensure_partition(storage: Storage, partition: str, instant: str) -> None:
     Readers that list find partitions by this file; it tells how many folders lie between the
     partition and the table.
 
-    Guarantees: made once, by whichever task comes first, and never changed.
+    Tasks come here, which may lack what it takes to create a file; of those that find none at once
+    one is the last, and what readers take from the file is the same in all of them.
+
+    Guarantees: one that is found is not changed.
     Source: HoodiePartitionMetadata.trySave, Hudi 0.15.
     """
     depth = partition.count("/") + 1 if partition else 0
     text = dump({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
-    with contextlib.suppress(AlreadyExistsError):
-        storage.create(file_path(partition, METADATA_FILE), text.encode("latin-1"))
+    path = file_path(partition, METADATA_FILE)
+    if storage.status(path) is None:
+        storage.put(path, text.encode("latin-1"))

@@ -149,8 +149,9 @@ class _Draft:
 
 
 def _small_files(files: Sequence[BaseFile], sizing: FileSizing) -> list[BaseFile]:
-    small = [file for file in files if file.size_bytes < sizing.small_file_limit]
-    smallest_first = sorted(small, key=lambda file: (file.size_bytes, file.file_id))
+    # A skeleton takes its source's rows in as it is rewritten; Hudi goes by its own bytes alone.
+    small = [file for file in files if file.bytes_to_read < sizing.small_file_limit]
+    smallest_first = sorted(small, key=lambda file: (file.bytes_to_read, file.file_id))
     return smallest_first[: sizing.small_file_candidates]
 
 
@@ -164,7 +165,7 @@ def _split_inserts(
     left = inserts
     for base in small:
         room = room_rows(
-            base.size_bytes,
+            base.bytes_to_read,
             max_file_size_bytes=sizing.max_file_size,
             record_size_bytes=record_size_bytes,
         )

@@ -1,0 +1,114 @@
+"""The rows of a source as a bulk insert takes them: columns of the folders' names beside theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from pyhudi.pipeline.batch.source import SourceRows
+from pyhudi.pipeline.bootstrap.dataset.partitions import TakenPartition
+from pyhudi.pipeline.bootstrap.dataset.source import SourceData, open_source
+from pyhudi.runner.runner import Runner, SpreadRows, TaskFunction
+from pyhudi.runner.task import TaskIdentity
+from pyhudi.schema.evolution.reconcile import reconcile
+from pyhudi.storage.storage import Storage
+
+_BATCH_ROWS = 65_536
+_TASK_BYTES = 128 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Row groups of one file of the source that one task reads."""
+
+    partition: TakenPartition
+    source: SourceData
+    row_groups: range
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetRows:
+    """Rows of partitions of a source, by the tasks that read them. See ``SourceRows``."""
+
+    runner: Runner
+    storage: Storage
+    tasks: tuple[tuple[Share, ...], ...]
+    schema: pa.Schema
+
+    def map(self, function: TaskFunction, schema: pa.Schema) -> SpreadRows:
+        """What a function makes of the batches that each task reads."""
+        tasks, storage, wanted = self.tasks, self.storage, self.schema
+
+        def read_and_map(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
+            batches = (batch for share in tasks[number] for batch in _read(storage, share, wanted))
+            yield from function(task, batches)
+
+        return self.runner.tasks(len(tasks), read_and_map, schema)
+
+    def in_large_tasks(self, most_bytes: int) -> SourceRows:
+        """The same rows in the same order, one task a core or as many as this size asks for."""
+        shares = [share for task in self.tasks for share in task]
+        total = sum(share.size_bytes for share in shares)
+        size = min(most_bytes, -(-total // self.runner.parallelism))
+        return replace(self, tasks=_joined(shares, size))
+
+    def with_dictionaries(self, names: Iterable[str]) -> SourceRows:
+        """The same rows: files may differ in what they encode."""
+        del names
+        return self
+
+
+def dataset_rows(
+    runner: Runner, storage: Storage, partitions: Sequence[TakenPartition], schema: pa.Schema
+) -> DatasetRows:
+    """The rows of some partitions in the columns of a schema."""
+    shares = [
+        share
+        for partition in partitions
+        for source in partition.files
+        for share in _shares(partition, source)
+    ]
+    return DatasetRows(
+        runner=runner, storage=storage, tasks=_joined(shares, _TASK_BYTES), schema=schema
+    )
+
+
+def _shares(partition: TakenPartition, source: SourceData) -> Iterator[Share]:
+    """The file in parts of about as many bytes as a task reads, each of whole row groups."""
+    groups = source.row_groups
+    parts = max(1, min(groups, source.file.size_bytes // _TASK_BYTES))
+    for part in range(parts):
+        own = range(groups * part // parts, groups * (part + 1) // parts)
+        yield Share(
+            partition=partition,
+            source=source,
+            row_groups=own,
+            size_bytes=source.file.size_bytes // parts,
+        )
+
+
+def _joined(shares: Sequence[Share], target_bytes: int) -> tuple[tuple[Share, ...], ...]:
+    """Neighbours together, about as much as asked."""
+    tasks: list[list[Share]] = []
+    size = target_bytes
+    for share in shares:
+        if not tasks or size + share.size_bytes // 2 > target_bytes:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(share)
+        size += share.size_bytes
+    return tuple(map(tuple, tasks))
+
+
+def _read(storage: Storage, share: Share, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    values = share.partition.values
+    with open_source(storage, share.source.file) as opened:
+        have = set(opened.columns)
+        given = {name: value for name, value in values.items() if name not in have}
+        for rows in opened.tables(schema.names, share.row_groups, batch_rows=_BATCH_ROWS):
+            for name, value in given.items():
+                rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+            yield from reconcile(rows, schema).to_batches()
