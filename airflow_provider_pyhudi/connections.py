@@ -21,7 +21,7 @@ from pyhudi.config.option import option_texts
 from pyhudi.errors import OptionError
 
 PYHUDI = "pyhudi"
-EXTRA_KEYS = ("storage_options",)
+EXTRA_KEYS = ("storage_options", "storage_conn_id")
 TABLES_EXAMPLE = '{"conn_type": "pyhudi", "host": "/data/lake"}'
 SPARK_EXAMPLE = '{"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}}'
 OPTIONS_EXAMPLE = '{"storage_options": {"region": "eu-west-1"}}'
@@ -35,9 +35,13 @@ _LOCAL_AS_HOST = re.compile(r"\w+://(local(\[[^\]]*\])?)(:\d+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesConnection:
-    """Where tables lie and how their storage is reached; ``base`` is empty when nothing is said."""
+    """Where tables lie and how their storage is reached; ``base`` is empty when nothing is said.
+
+    ``storage_conn_id`` is the connection of a cloud that has the keys.
+    """
 
     base: str = ""
+    storage_conn_id: str | None = None
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -62,9 +66,13 @@ def tables_connection(conn_id: str) -> TablesConnection:
             f"{label} has a login or password, which are not used; keys of the storage go to "
             'Extra: {"storage_options": {"access_key": "...", "secret_key": "..."}}'
         )
-    options = _extra(connection, label).get("storage_options")
+    extra = _extra(connection, label)
+    options, cloud = extra.get("storage_options"), extra.get("storage_conn_id")
+    if cloud is not None and not isinstance(cloud, str):
+        raise PyhudiRequestError(f"storage_conn_id in Extra of {label} must be a text")
     return TablesConnection(
         base=_base_folder(connection, label),
+        storage_conn_id=cloud or None,
         storage_options=storage_options_of(options, f"storage_options of {label}"),
     )
 
@@ -171,13 +179,23 @@ def _label(conn_id: str, argument: str) -> str:
     return f"the connection {conn_id!r} ({argument})"
 
 
-def _extra(connection: Connection, label: str) -> dict[str, Any]:
+def extra_of(connection: Connection, label: str, wanted: str = "a JSON object") -> dict[str, Any]:
+    """The Extra of a connection, an object; empty where there is none.
+
+    Raises:
+        PyhudiRequestError: it is something else; says what is wanted.
+    """
     try:
         extra = json.loads(connection.extra or "{}")
     except ValueError:
         extra = None
     if not isinstance(extra, dict):
-        raise PyhudiRequestError(f"Extra of {label} must be JSON like {OPTIONS_EXAMPLE}")
+        raise PyhudiRequestError(f"Extra of {label} must be {wanted}")
+    return extra
+
+
+def _extra(connection: Connection, label: str) -> dict[str, Any]:
+    extra = extra_of(connection, label, f"JSON like {OPTIONS_EXAMPLE}")
     for name in extra:
         if name not in EXTRA_KEYS:
             near = difflib.get_close_matches(name, EXTRA_KEYS, n=1)

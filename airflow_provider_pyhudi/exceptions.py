@@ -13,6 +13,7 @@ from airflow_provider_pyhudi.wording import in_arguments
 from pyhudi.errors import (
     EXIT_CONFLICT,
     EXIT_INTERNAL,
+    EXIT_PLATFORM,
     EXIT_REQUEST,
     EXIT_SETUP,
     HudiError,
@@ -29,6 +30,10 @@ class PyhudiInternalError(AirflowFailException):
 
 class PyhudiSetupError(AirflowFailException):
     """The machine lacks something, such as Java, that no retry brings: the task fails at once."""
+
+
+class NoSuchPlaceError(LookupError):
+    """No table has this name on the page, or the user may not see it; nobody is told which."""
 
 
 class PyhudiConflictError(AirflowException):
@@ -54,6 +59,12 @@ def job_error(exit_code: int | None, message: str) -> AirflowException:
     """
     line = in_arguments(" ".join(message.split()))
     return _KINDS.get(exit_code, PyhudiEnvironmentError)(line)
+
+
+def exit_code_of(error: AirflowException) -> int:
+    """The exit code that an error of this module, or another one of Airflow's, stands for."""
+    codes = (code for code, kind in _KINDS.items() if code is not None and isinstance(error, kind))
+    return next(codes, EXIT_PLATFORM)
 
 
 def engine_error(error: HudiError) -> AirflowException:

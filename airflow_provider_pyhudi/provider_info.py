@@ -6,12 +6,13 @@ import pkgutil
 from importlib.util import find_spec
 from typing import Any
 
+from airflow_provider_pyhudi.assets.uri import SCHEME
 from pyhudi.config.access.storage_options import OPTIONS_BY_SCHEME
 
 INTEGRATION = "Apache Hudi"
 PACKAGE = "airflow_provider_pyhudi"
-_BASE = "job"
-"""What all operators share, and no DAG asks for."""
+_BASES = ("job", "waiting")
+"""What all operators share, and all sensors and their triggers, and no DAG asks for."""
 
 
 def _takes(storage: str, scheme: str) -> str:
@@ -41,7 +42,53 @@ _CONNECTION = {
                 '{"storage_options": {"region": "eu-west-1"}}'
             ),
             "schema": {"type": ["object", "null"]},
-        }
+        },
+        "storage_conn_id": {
+            "label": "Storage connection",
+            "description": (
+                "Connection of a cloud that has the keys of the storage: aws, "
+                "google_cloud_platform, wasb, adls or generic. Without one and without keys above "
+                "the machine's own identity is used."
+            ),
+            "schema": {"type": ["string", "null"]},
+        },
+    },
+}
+
+_CONFIG = {
+    "description": "Which tables the page of tables shows, and where links lead.",
+    "options": {
+        "page_tables": {
+            "description": (
+                "Tables by name, as JSON, for all who may read assets: a path, or path and "
+                "conn_id of a connection of type pyhudi. Those that lie in the base folder of a "
+                "connection are shown without it to who may read the connection."
+            ),
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": '{"orders": "/data/lake/orders", "days": {"path": "d", "conn_id": "lake"}}',
+            "default": "",
+        },
+        "page_connections": {
+            "description": (
+                "Connections of type pyhudi, with commas between, that are in the environment or a "
+                "secrets backend; those in Airflow's database are found without it."
+            ),
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "lake,warehouse",
+            "default": "",
+        },
+        "spark_history_url": {
+            "description": (
+                "Address of Spark's history server, to which the link of a task to its application "
+                "leads once it has ended."
+            ),
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "https://spark-history.example.org",
+            "default": "",
+        },
     },
 }
 
@@ -64,6 +111,19 @@ def get_provider_info() -> dict[str, Any]:
             for kind in ("operators", "sensors", "triggers", "hooks")
         },
         "connection-types": [_CONNECTION],
+        "config": {"pyhudi": _CONFIG},
+        "extra-links": [
+            f"{PACKAGE}.lineage.links.PyhudiTableLink",
+            f"{PACKAGE}.lineage.links.PyhudiSparkLink",
+        ],
+        "asset-uris": [
+            {
+                "schemes": [SCHEME],
+                "handler": f"{PACKAGE}.assets.uri.sanitize_uri",
+                "factory": f"{PACKAGE}.assets.uri.create_asset",
+                "to_openlineage_converter": f"{PACKAGE}.assets.uri.to_openlineage",
+            }
+        ],
     }
 
 
@@ -71,5 +131,5 @@ def _modules(kind: str) -> list[str]:
     """The modules of an inner package, none of which is imported for it."""
     spec = find_spec(f"{PACKAGE}.{kind}")
     folders = spec.submodule_search_locations if spec else None
-    names = [found.name for found in pkgutil.iter_modules(folders) if found.name != _BASE]
+    names = [found.name for found in pkgutil.iter_modules(folders) if found.name not in _BASES]
     return [f"{PACKAGE}.{kind}.{name}" for name in names]

@@ -14,7 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 _PACKAGES = ("operators", "sensors")
-_BASE = "PyhudiJobOperator"
+_BASES = {
+    "PyhudiJobOperator": "What every operator takes",
+    "PyhudiTableSensor": "What every sensor takes",
+}
+"""Classes that are asked for by no DAG, and the title over what they share."""
 _TEMPLATED = "(templated)"
 _PARAM = re.compile(r"^:param (\w+):", re.MULTILINE)
 
@@ -46,10 +50,12 @@ class Described:
     """An operator or sensor: where it is imported from, its docstring's prose, its arguments.
 
     ``arguments`` are those that its docstring tells of, inherited ones first and then in the order
-    of the signature; ``taken`` are those of its signature, told of or not.
+    of the signature; ``taken`` are those of its signature, told of or not. ``base`` is the class
+    that it inherits from.
     """
 
     name: str
+    base: str
     module: str
     prose: str
     arguments: tuple[Argument, ...]
@@ -59,10 +65,13 @@ class Described:
 def operators_page() -> str:
     """The whole page, as Markdown."""
     found = described()
-    (base,) = (each for each in found if each.name == _BASE)
-    chapters = (_chapter(each, base) for each in found if each is not base)
-    shared = ("## What every operator takes", _markdown(base.prose), _table(base.arguments))
-    return "\n".join((_HEAD, *chapters, "\n\n".join(shared)))
+    bases = {each.name: each for each in found if each.name in _BASES}
+    chapters = (_chapter(each, bases[each.base]) for each in found if each.name not in bases)
+    shared = (
+        "\n\n".join((f"## {title}", _markdown(bases[name].prose), _table(bases[name].arguments)))
+        for name, title in _BASES.items()
+    )
+    return "\n".join((_HEAD, *chapters, *shared))
 
 
 def described() -> tuple[Described, ...]:
@@ -87,6 +96,7 @@ def _describe(node: ast.ClassDef, module: str) -> Described:
     inherited = (name for name in meanings if name not in signature)
     return Described(
         name=node.name,
+        base=next((ast.unparse(each) for each in node.bases), ""),
         module=module,
         prose=prose.strip(),
         arguments=tuple(

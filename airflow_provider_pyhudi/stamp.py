@@ -44,6 +44,32 @@ def key_since(context: Context, *, is_own_key: bool) -> str:
     return str(since.isoformat())
 
 
+def slot_key(context: Context) -> str:
+    """A key of the part of the source that a task execution writes, whichever run or try it is of.
+
+    That is its data interval; a run without one is a part of its own, unless it has a partition.
+    """
+    ti, run = context["ti"], context["dag_run"]
+    begin, end = context.get("data_interval_start"), context.get("data_interval_end")
+    part = [_text(begin), _text(end)] if begin and end else getattr(run, "partition_key", None)
+    identity = [ti.dag_id, ti.task_id, part or ti.run_id, ti.map_index]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+
+
+def slot_since(context: Context) -> str:
+    """A time before anybody can have written the slot, as ISO 8601: when its run was to begin.
+
+    A run by hand for an interval of the past begins later than the scheduled one of the interval.
+    """
+    times = (context["dag_run"].run_after, context.get("data_interval_end"))
+    return str(min(time for time in times if time is not None).isoformat())
+
+
+def interval_end(context: Context) -> str:
+    """The end of the data interval, or when the run was to begin where it has none; ISO 8601."""
+    return str((context.get("data_interval_end") or context["dag_run"].run_after).isoformat())
+
+
 def commit_stamp(context: Context) -> dict[str, str]:
     """Entries for the commit's extra metadata, all under ``airflow.``, absent dates left out."""
     ti, run = context["ti"], context["dag_run"]
@@ -55,11 +81,13 @@ def commit_stamp(context: Context) -> dict[str, str]:
         "try_number": ti.try_number,
         "first_try": first_try(context),
         "ti_id": ti.id,
+        "clear_number": run.clear_number,
         "run_type": run.run_type,
         "run_after": run.run_after,
         "logical_date": context.get("logical_date"),
         "data_interval_start": context.get("data_interval_start"),
         "data_interval_end": context.get("data_interval_end"),
+        "partition_key": getattr(run, "partition_key", None),
         "provider_version": provider_version(),
     }
     return {f"airflow.{name}": _text(value) for name, value in entries.items() if value is not None}

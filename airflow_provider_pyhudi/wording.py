@@ -12,7 +12,22 @@ from pyhudi.jobs.upsert import UpsertRequest
 
 _FLAG = re.compile(r"--([a-z][a-z-]*)( of spark-submit)?")
 _OWN = {"--idempotency-key": "key=", "--verbose": "verbose=True"}
-_OF_SPARK = {"--driver-memory": "driver_memory=", "--executor-memory": "executor_memory="}
+_OF_SPARK = {
+    "--driver-memory": "driver_memory=",
+    "--executor-memory": "executor_memory=",
+    "--packages": "packages=",
+}
+
+
+def mapped_name(base_path: str, detail: str | None) -> str:
+    """What one of many mapped tasks is called: its table, and what of it this one does.
+
+    Of paths the last two parts tell them apart.
+    """
+    table = base_path.rstrip("/").rpartition("/")[2]
+    if not detail:
+        return table
+    return f"{table} · {'/'.join(detail.rstrip('/').split('/')[-2:])}"
 
 
 def _arguments() -> Mapping[str, str]:

@@ -3,8 +3,8 @@
 Each run lands the month of its data interval as Parquet, writes it into the table, waits for the
 instant and prints what the table then holds. ``make demo`` runs all twelve.
 
-The three operations are there to be seen. With ``upsert`` alone a month can also be cleared and run
-again without a row being there twice; an ``insert`` that is cleared is asked to insert again.
+The three operations are there to be seen. A month can be cleared and run again whichever it has: an
+upsert changes its rows, and an insert replaces those that it inserted before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, task
+from airflow.sdk import DAG, CronDataIntervalTimetable, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
@@ -146,7 +146,6 @@ with DAG(
         partition_path="origin",
         ordering_field="updated_at",
         source=land(),
-        outlets=[Asset(f"file://{TABLE}")],
         # A backfill has a limit of its own for active runs; the months take turns all the same.
         max_active_tis_per_dag=1,
         retries=2,

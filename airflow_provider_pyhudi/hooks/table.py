@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
+from airflow_provider_pyhudi.access.renewal import keys_file
+from airflow_provider_pyhudi.access.storage import StorageAccess, storage_access
 from airflow_provider_pyhudi.connections import (
     TablesConnection,
     storage_options_of,
     tables_connection,
 )
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError
-from airflow_provider_pyhudi.hooks.look import Look, look_at, waiting_words
+from airflow_provider_pyhudi.hooks.check import check_base
+from airflow_provider_pyhudi.watch.instants import WRITE_ACTIONS, InstantQuestion
+from airflow_provider_pyhudi.watch.table import Look, TableWatch
 from pyhudi.config.access.secret import passwords_in, redacted
-from pyhudi.config.instant_text import parse_exact_instant, parse_instant
-from pyhudi.errors import HudiError, OptionError, TableNotFoundError
+from pyhudi.config.access.storage_options import CREDENTIALS_FILE
+from pyhudi.config.instant_text import parse_instant
+from pyhudi.errors import TableNotFoundError
 from pyhudi.jobs.compaction import COMPACTION, LOG_COMPACTION
 from pyhudi.jobs.result import JobResult
 
 if TYPE_CHECKING:
+    from pyhudi.filegroup.slices import FileSlice
     from pyhudi.table.table import Table
     from pyhudi.timeline.instant import Action
-
-WRITE_ACTIONS = ("commit", "deltacommit", "replacecommit")
+    from pyhudi.timeline.timeline import Timeline
 
 
 class PyhudiHook(BaseHook):
@@ -39,8 +45,10 @@ class PyhudiHook(BaseHook):
     ``PyhudiRequestError``, which Airflow does not retry.
 
     :param pyhudi_conn_id: The connection; None does without.
-    :param storage_options: Options of the storage; they win over the connection's. Secrets belong
-        in the connection.
+    :param storage_options: Options of the storage; they win over the connections'. Secrets belong
+        in a connection.
+    :param storage_conn_id: Connection of a cloud, whose keys win over those of the connection of
+        type ``pyhudi``; the one that this names unless it is given.
     """
 
     conn_name_attr = "pyhudi_conn_id"
@@ -53,18 +61,43 @@ class PyhudiHook(BaseHook):
         pyhudi_conn_id: str | None = None,
         *,
         storage_options: Mapping[str, str] | None = None,
+        storage_conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.pyhudi_conn_id = pyhudi_conn_id
         found = tables_connection(pyhudi_conn_id) if pyhudi_conn_id else TablesConnection()
+        cloud = storage_conn_id or found.storage_conn_id
+        self._access = storage_access(cloud) if cloud else StorageAccess()
         self._base, self._connection_options = found.base, dict(found.storage_options)
         self._given_options = storage_options_of(storage_options, "storage_options")
 
     @property
     def storage_options(self) -> dict[str, str]:
-        """The options given to the storage."""
-        return self._connection_options | self._given_options
+        """The options given to the storage, with keys that end as they are at this time."""
+        return self._connection_options | self._access.options_now() | self._given_options
+
+    @contextmanager
+    def options_of_a_job(self, folder: str, *, is_here: bool) -> Iterator[dict[str, str]]:
+        """The options for a job that may outlive keys which end.
+
+        A driver that ``is_here``, on this machine, reads such keys from a private file in the
+        folder, which is written again while the context lasts, and is gone with it.
+        """
+        keys = self._access.keys
+        if keys is None or not is_here:
+            if keys is not None:
+                self.log.warning(
+                    "The driver runs elsewhere and gets the keys of this moment, which nobody "
+                    "renews there; they hold until %s. A role of the cluster's own machines ends "
+                    "not",
+                    keys().ends,
+                )
+            yield self.storage_options
+            return
+        with keys_file(keys, folder) as path:
+            options = self._connection_options | dict(self._access.options)
+            yield options | {CREDENTIALS_FILE: path} | self._given_options
 
     def table_uri(self, base_path: str) -> str:
         """The path or URI of a table.
@@ -92,7 +125,7 @@ class PyhudiHook(BaseHook):
         """The hook itself: a table is opened by path."""
         return self
 
-    def open_table(self, base_path: str) -> Table:
+    def get_table(self, base_path: str) -> Table:
         """The table at a path.
 
         Raises:
@@ -101,6 +134,29 @@ class PyhudiHook(BaseHook):
         from pyhudi.table.table import open_table
 
         return open_table(self.table_uri(base_path), self.storage_options)
+
+    def timeline(self, base_path: str) -> Timeline:
+        """The instants of a table: what happened to it, and what is pending.
+
+        Raises:
+            TableNotFoundError: there is none.
+        """
+        return self.get_table(base_path).timeline
+
+    def file_slices(
+        self,
+        base_path: str,
+        partitions: Sequence[str] | None = None,
+        *,
+        as_of: str | date | None = None,
+    ) -> tuple[FileSlice, ...]:
+        """The base files that hold the rows of a table with their log files, now or as of a time.
+
+        Raises:
+            TableNotFoundError: there is none.
+            CorruptTableError: a file is gone or cut short that a commit says was there.
+        """
+        return self.get_table(base_path).latest_slices(partitions, as_of)
 
     def find_instant(
         self,
@@ -119,7 +175,8 @@ class PyhudiHook(BaseHook):
         Raises:
             OptionError: an instant or an action that is none.
         """
-        return self.look(base_path, instant=instant, after=after, actions=actions).found
+        found = self.look(base_path, instant=instant, after=after, actions=actions).found
+        return None if found is None else str(found)
 
     def look(
         self,
@@ -134,24 +191,12 @@ class PyhudiHook(BaseHook):
         Raises:
             OptionError: an instant or an action that is none.
         """
-        wanted = _actions(actions)
-        exact = parse_exact_instant(instant) if instant else None
-        later = parse_instant(after) if after else None
-        try:
-            table = self.open_table(base_path)
-        except TableNotFoundError:
-            waiting = waiting_words(instant, after)
-            return Look(
-                found=None, seen=f"there is no table at {self.table_uri(base_path)} yet{waiting}"
-            )
-        zone = table.config.timezone
-        return look_at(
-            table.timeline,
-            table.storage.uri,
-            exact=exact.on(zone) if exact else None,
-            after=later.on(zone) if later else None,
-            actions=wanted,
-        )
+        given = {"instant": instant, "after": after, "actions": actions}
+        return self.watch(base_path).one_look(InstantQuestion.of(given))
+
+    def watch(self, base_path: str) -> TableWatch:
+        """Looks at the table of a path, one after the other; it need not be there yet."""
+        return TableWatch(lambda: self.get_table(base_path), self.table_uri(base_path))
 
     def find_commit(
         self,
@@ -160,8 +205,11 @@ class PyhudiHook(BaseHook):
         *,
         operation: str,
         since: str | date | None = None,
+        is_slot: bool = False,
     ) -> JobResult | None:
         """The result of the commit that carries the key, as ``already_committed``; None for none.
+
+        With ``is_slot`` it is the key of a slot, and the commit the newest that has filled it.
 
         ``operation`` is what the caller asks for; it goes into the result. ``since`` is a time
         before the first try of the request: commits that have been archived since then are looked
@@ -170,19 +218,22 @@ class PyhudiHook(BaseHook):
         Raises:
             OptionError: ``since`` is no time.
         """
-        from pyhudi.table.committed import find_committed, look_back
+        from pyhudi.table.committed import find_committed, find_of_slot, look_back
         from pyhudi.table.result import job_result
         from pyhudi.timeline.clock import SystemClock
 
         if idempotency_key is None:
             return None
         try:
-            table = self.open_table(base_path)
+            table = self.get_table(base_path)
         except TableNotFoundError:
             return None
         begin = None if since is None else parse_instant(since)
         back = look_back(begin, SystemClock().now_ms(), table.config.timezone)
-        earlier = find_committed(table, idempotency_key, since=back)
+        if is_slot:
+            earlier = next(iter(find_of_slot(table, idempotency_key, since=back)), None)
+        else:
+            earlier = find_committed(table, idempotency_key, since=back)
         if earlier is None:
             return None
         found = job_result(
@@ -209,7 +260,7 @@ class PyhudiHook(BaseHook):
         from pyhudi.transaction.heartbeat import is_alive
 
         try:
-            table = self.open_table(base_path)
+            table = self.get_table(base_path)
         except TableNotFoundError:
             return []
         config = read_settings(HeartbeatConfig, options or {})
@@ -228,7 +279,7 @@ class PyhudiHook(BaseHook):
         Raises:
             TableNotFoundError: there is no table.
         """
-        pending, action = self.open_table(base_path).timeline.pending(), _planned_action(operation)
+        pending, action = self.get_table(base_path).timeline.pending(), _planned_action(operation)
         return [found.time for found in pending if found.action is action]
 
     def find_plan(
@@ -240,7 +291,7 @@ class PyhudiHook(BaseHook):
 
         if idempotency_key is None:
             return None
-        table = self.open_table(base_path)
+        table = self.get_table(base_path)
         action = _planned_action(operation)
         instant = find_planned(table.active, table.timeline, idempotency_key, action)
         if instant is None:
@@ -254,36 +305,11 @@ class PyhudiHook(BaseHook):
         )
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether the base folder can be listed, and how many tables lie in it."""
-        from pyhudi.storage.schemes import open_storage
-
-        if not self._base:
-            return False, "the connection has no host: set it to the folder the tables lie in"
-        try:
-            storage = open_storage(self._base, self.storage_options)
-            if not storage.exists(""):
-                return False, f"the folder {self._base} is not there"
-            folders = [entry.name for entry in storage.list("") if entry.is_dir]
-            tables = [name for name in folders if storage.exists(f"{name}/.hoodie")]
-        except HudiError as error:
-            return False, str(error)
-        count = len(tables)
-        return True, f"{self._base} can be read and has {count} table{'' if count == 1 else 's'}"
+        """Whether the tables in the base folder can be read and written, or what is wrong."""
+        return check_base(self._base, self.storage_options)
 
 
 def _planned_action(operation: str) -> Action:
     from pyhudi.timeline.instant import Action
 
     return Action.LOG_COMPACTION if operation == LOG_COMPACTION else Action.COMPACTION
-
-
-def _actions(names: Sequence[str]) -> set[Any]:
-    from pyhudi.timeline.instant import Action
-
-    known = {action.value: action for action in Action}
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise OptionError(
-            f"actions has {', '.join(unknown)}; a timeline has {', '.join(sorted(known))}"
-        )
-    return {known[name] for name in names}

@@ -29,6 +29,7 @@ class PyhudiArchiveOperator(PyhudiJobOperator):
     :param dry_run: Only log what would be archived.
     """
 
+    changes_rows = False
     template_fields: Sequence[str] = (
         "keep_min_commits",
         "keep_max_commits",

@@ -37,6 +37,7 @@ class PyhudiCleanOperator(PyhudiJobOperator):
     :param dry_run: Say how many files and bytes of each partition would go, and delete nothing.
     """
 
+    changes_rows = False
     template_fields: Sequence[str] = (
         "mode",
         "instant",

@@ -41,6 +41,7 @@ class PyhudiCompactionOperator(PyhudiJobOperator):
         ``hoodie_conf``. (templated)
     """
 
+    changes_rows = False
     template_fields: Sequence[str] = (
         "kind",
         "mode",

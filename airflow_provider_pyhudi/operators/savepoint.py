@@ -32,6 +32,7 @@ class PyhudiSavepointOperator(PyhudiJobOperator):
     :param comment: What it is for; DAG, task and run unless given. (templated)
     """
 
+    changes_rows = False
     template_fields: Sequence[str] = (
         "mode",
         "instant",

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
+from airflow_provider_pyhudi.stamp import interval_end, slot_key, slot_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.config.options.files import WAIT_SECONDS
+from pyhudi.config.options.operations import ON_EXISTING, OnExisting
 from pyhudi.errors import MissingSourceError, WriterAtWorkError
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.upsert import UpsertRequest
@@ -17,6 +19,11 @@ from pyhudi.storage.local_source import check_source
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+
+INTERVAL_END = "airflow.data_interval_end"
+"""The ordering field that is no column of the source: the end of the run's data interval."""
+INTERVAL_END_COLUMN = "airflow_data_interval_end"
 
 
 class PyhudiUpsertOperator(PyhudiJobOperator):
@@ -28,7 +35,9 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
 
     :param base_path: Folder or URI of the table; made when it is not there. (templated)
     :param source: The rows to write: a path, a glob, several paths, or the name of a table in the
-        Spark catalog. Not needed with ``partitions_to_delete``. (templated)
+        Spark catalog. Not needed with ``partitions_to_delete``. On an object store Spark reads it
+        by a connector of Hadoop's, which ``packages`` can fetch, and with the keys of the table's
+        storage unless ``conf`` has others. (templated)
     :param table_name: Name of the table. (templated)
     :param table_type: ``COPY_ON_WRITE``, the default for a new table, or ``MERGE_ON_READ``, whose
         updates go to log files first. (templated)
@@ -39,7 +48,15 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
     :param partition_path: Column or columns to partition by; none leaves the table in one
         partition. (templated)
     :param ordering_field: Column whose highest value wins among records of one key. Give one: with
-        it a backfill of old data cannot overwrite newer rows. (templated)
+        it a backfill of old data cannot overwrite newer rows. Where the source has none,
+        ``airflow.data_interval_end`` adds the column ``airflow_data_interval_end`` with the end of
+        the run's interval, or the time at which a run without one was to begin. (templated)
+    :param on_existing: What is done where the same data interval was written before and the task
+        runs again, cleared or in a backfill: ``append`` writes the rows, ``reuse`` writes nothing
+        and returns what was written, ``replace`` takes the rows of that commit out of the table as
+        it puts these in. By default ``insert`` and ``bulk_insert`` replace where they can, all
+        others append, which for an upsert changes the same keys again. Runs without an interval
+        have been written before by themselves alone. (templated)
     :param partitions_to_delete: Partition paths for ``delete_partition``, with ``*`` for any
         characters; without them the partitions that occur in the source. (templated)
     :param source_format: Format of the source as Spark names it; Parquet by default. (templated)
@@ -60,6 +77,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         "record_key",
         "partition_path",
         "ordering_field",
+        "on_existing",
         "partitions_to_delete",
         "source_format",
         "source_options",
@@ -83,6 +101,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         record_key: str | Sequence[str] | None = None,
         partition_path: str | Sequence[str] | None = None,
         ordering_field: str | None = None,
+        on_existing: str | None = None,
         partitions_to_delete: str | Sequence[str] | None = None,
         source_format: str | None = None,
         source_options: Mapping[str, Any] | None = None,
@@ -98,6 +117,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.record_key = record_key
         self.partition_path = partition_path
         self.ordering_field = ordering_field
+        self.on_existing = on_existing
         self.partitions_to_delete = partitions_to_delete
         self.source_format = source_format
         self.source_options = source_options
@@ -106,6 +126,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
 
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""
+        is_interval = self.ordering_field == INTERVAL_END
         request = UpsertRequest(
             source=comma_list(self.source) or None,
             table_name=self.table_name,
@@ -113,7 +134,11 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             operation=self.operation,
             record_key=comma_list(self.record_key),
             partition_path=comma_list(self.partition_path),
-            ordering_field=self.ordering_field,
+            ordering_field=INTERVAL_END_COLUMN if is_interval else self.ordering_field,
+            ordering_value=interval_end(context) if is_interval else None,
+            slot_key=slot_key(context),
+            slot_since=slot_since(context),
+            on_existing=self.on_existing,
             partitions_to_delete=comma_list(self.partitions_to_delete),
             source_format=self.source_format or "parquet",
             source_options=texts(self.source_options, "source_options"),
@@ -124,10 +149,15 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         request.check()
         return request
 
+    def _detail(self) -> str | None:
+        return comma_list(self.source) or comma_list(self.partitions_to_delete)
+
     def _answer_before_spark(
         self, submission: PyhudiSparkSubmitHook, request: Any, tables: PyhudiHook
     ) -> JobResult | None:
         super()._answer_before_spark(submission, request, tables)
+        if request.source is not None:
+            submission.check_connectors(request.source)
         if request.source is not None and not submission.is_cluster_mode:
             is_local = submission.reads_local_paths
             try:
@@ -135,6 +165,17 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
             except MissingSourceError as error:
                 return _without_source(request, error)
         options = request.options()
+        if ON_EXISTING.read(options) is OnExisting.REUSE:
+            found = tables.find_commit(
+                request.base_path,
+                request.slot_key,
+                operation=request.operation_name,
+                since=request.slot_since,
+                is_slot=True,
+            )
+            if found is not None:
+                self.log.info("Instant %s has written this interval already", found.instant)
+                return found
         for instant in tables.live_writers(request.base_path, options):
             if not WAIT_SECONDS.read(options):
                 raise WriterAtWorkError(

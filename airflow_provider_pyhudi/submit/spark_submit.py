@@ -26,12 +26,16 @@ from airflow_provider_pyhudi.connections import (
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError, PyhudiSetupError, job_error
 from airflow_provider_pyhudi.submit.endings import LastWords, last_words, unexplained
 from airflow_provider_pyhudi.submit.private import PrivateSettings, properties_text, spark_defaults
+from pyhudi.config.access.connectors import missing_jars
+from pyhudi.errors import SetupError
 from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE
 from pyhudi.storage.local_source import names_hadoop
 from pyhudi.surroundings import check_surroundings
 
 LOCAL_MASTER = "local[*]"
 PATIENCE_S = 10
+_MORE_JARS = ("SPARK_CLASSPATH", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
+"""Variables by which Spark may have jars that are not seen here."""
 
 
 class PyhudiSparkSubmitHook(SparkSubmitHook):
@@ -51,6 +55,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
     :param secrets: What the job must know and nobody may see, as ``pyhudi.flags`` has it.
     """
 
+    _conf: dict[str, Any]
     _env: dict[str, Any] | None
 
     def __init__(
@@ -76,6 +81,11 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         return bool(self._connection["deploy_mode"] == "cluster")
 
     @property
+    def is_kubernetes(self) -> bool:
+        """Whether the cluster is Kubernetes."""
+        return str(self._connection["master"]).startswith("k8s://")
+
+    @property
     def reads_local_paths(self) -> bool:
         """Whether Spark takes a path without a scheme for one of this machine, as far as is known.
 
@@ -93,6 +103,30 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         environ = self._environ()
         if self.is_local and self._is_beside_python and "SPARK_CONF_DIR" not in environ:
             check_surroundings(environ)
+
+    def check_connectors(self, source: str) -> None:
+        """Look for Spark's connector for a source, where nothing but Spark's own jars is used.
+
+        Raises:
+            SetupError: it is not there; says what to install.
+        """
+        environ = self._environ()
+        spec = find_spec("pyspark") if self.is_local and self._is_beside_python else None
+        is_told_more = (
+            self._packages
+            or self._jars
+            or self._driver_class_path
+            or self._properties_file
+            or any("jars" in name or "ClassPath" in name for name in self._conf or {})
+            or spark_defaults(self._connection["spark_binary"], environ)
+            or any(name in environ for name in _MORE_JARS)
+        )
+        if is_told_more or not spec or not spec.submodule_search_locations:
+            return
+        jars = os.path.join(next(iter(spec.submodule_search_locations)), "jars")
+        missing = missing_jars(source, os.listdir(jars)) if os.path.isdir(jars) else None
+        if missing:
+            raise SetupError(missing)
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         """Run spark-submit.
@@ -180,6 +214,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         return BaseHook.get_connection(conn_id)
 
     def _build_spark_submit_command(self, application: str) -> list[str]:
+        self._conf = self._with_own_python(self._conf or {})
         command: list[str] = super()._build_spark_submit_command(application)
         self._env = self._environment() | (self._env or {})
         if self._secrets and not self.is_cluster_mode:
@@ -202,6 +237,18 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
         return [*found.public, "--properties-file", path]
+
+    def _with_own_python(self, conf: Mapping[str, Any]) -> dict[str, Any]:
+        """The Spark properties, with which a driver on this machine takes this Python.
+
+        Spark would take that of the workers for it, which a packed environment has on them alone.
+
+        Source: SparkSubmitArguments and PythonRunner, Spark 3.5 and 4.
+        """
+        workers, driver = "spark.pyspark.python", "spark.pyspark.driver.python"
+        is_theirs = workers in conf and driver not in conf
+        is_here = not (self.is_local or self.is_cluster_mode)
+        return {**conf, driver: sys.executable} if is_theirs and is_here else dict(conf)
 
     def _environment(self) -> dict[str, str]:
         """Variables that make this Python's Spark run on this Python.

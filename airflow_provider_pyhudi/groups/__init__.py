@@ -1,0 +1,1 @@
+"""Groups of tasks that belong together for one table."""
