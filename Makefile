@@ -14,15 +14,16 @@ SF ?= 1
 PEER ?= none
 REPEAT ?= 1
 EXAMPLES ?= 100000
+HISTORIES ?= 1000000
 # Each has its own Spark, so two are what a small machine carries.
 WORKERS ?= 2
 TESTS := -m pytest -q -n $(WORKERS) --dist worksteal
-QUICK := -m "not spark and not interop and not slow"
+QUICK := -m "not spark and not interop and not live and not slow"
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo unit test reliability fuzz interop bench check format setup java clean
+.PHONY: help demo unit airflow docs backfill unit test live reliability fuzz simulate interop servers bench check format setup java clean
 
 help:  ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null \
@@ -31,24 +32,47 @@ help:  ## List the commands
 demo: java $(VENV)/demo.ready  ## Write 336,776 flights into a Hudi table with Airflow, month by month
 	@$(RUN) scripts/demo.py
 
+airflow: java $(VENV)/airflow.ready  ## Start Airflow on PostgreSQL to click through on the demo's table
+	@$(RUN) -m tests.airflow_live
+
 unit: $(VENV)/test.ready  ## Run the tests that need no Java, in little more than a minute
 	PYHUDI_POINTS=few $(RUN) $(TESTS) $(QUICK)
 
 test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)
 
+live: java $(VENV)/test.ready  ## Drive a real Airflow on PostgreSQL: backfills, retries, killed workers
+	@tests/interop/setup.sh || test $$? -eq 3
+	$(RUN) -m pytest -q -rs -m live tests/airflow_live
+
+backfill: java $(VENV)/test.ready  ## Backfill the twelve months of 2013 twice from Airflow's own pages, in a browser
+	PYHUDI_MONTHS=12 $(RUN) -m pytest -q -rs -m live tests/airflow_live/test_backfill_in_browser.py
+
+docs: $(VENV)/test.ready  ## Build the site of the documents into build/docs
+	$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "The site is build/docs/index.html"
+
 reliability: java $(VENV)/test.ready  ## Stop, kill, damage and make up all there is, and write docs/reliability.md
 	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py \
 	tests/faults/test_crash_in_restore.py tests/faults/test_damaged_tables.py \
-	tests/faults/test_hostile_bytes.py tests/faults/test_killed_processes.py tests/faults/test_cluster.py
+	tests/faults/test_hostile_bytes.py tests/faults/test_killed_processes.py tests/faults/test_cluster.py \
+	tests/faults/test_on_object_store.py
 
 fuzz: $(VENV)/test.ready  ## Make up bytes for every kind of file: make fuzz EXAMPLES=100000
 	PYHUDI_EXAMPLES=$(EXAMPLES) $(RUN) $(TESTS) tests/faults/test_hostile_bytes.py
 
-# Where a prerequisite is missing setup.sh says which and exits 3; the tests then skip, or fail if CI=true.
+simulate: $(VENV)/test.ready  ## Play histories of several writers: make simulate HISTORIES=1000000
+	PYTHONPATH=.:spark_jobs $(RUN) -m tests.simulator --histories $(HISTORIES)
+
+# Where a prerequisite is missing each setup.sh says which and exits 3; the tests then skip, or fail if CI=true.
 interop: $(VENV)/test.ready  ## Compare with Apache Hudi itself, which is fetched from Maven Central
 	@tests/interop/setup.sh || test $$? -eq 3
-	$(RUN) $(TESTS) -rsx -m interop tests/interop
+	@tests/support/servers/setup.sh || test $$? -eq 3
+	@tests/interop/s3a.sh || test $$? -eq 3
+	$(RUN) $(TESTS) -rsx -m interop tests/interop tests/storage
+
+servers:  ## Build the servers of the storage tests (S3, Azure, Google, HDFS), once: about eight minutes
+	@tests/support/servers/setup.sh
 
 check: $(VENV)/test.ready  ## Format, lint, types and layers, as in CI
 	$(RUN) -m ruff format --check .
@@ -82,7 +106,8 @@ $(VENV)/bin/python:
 
 # One line an environment: the extras of pyproject.toml that it needs.
 $(VENV)/demo.ready: EXTRAS := demo
-$(VENV)/test.ready: EXTRAS := demo,test
+$(VENV)/airflow.ready: EXTRAS := airflow
+$(VENV)/test.ready: EXTRAS := airflow,demo,docs,test
 $(VENV)/bench.ready: EXTRAS := bench
 $(VENV)/%.ready: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing Airflow, Spark and this package with its extras [$(EXTRAS)] into $(VENV), about 1 GB (once) ..."

@@ -30,6 +30,8 @@ from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import open_table
+from pyhudi.transaction.lock.lock_file import lock_text
+from pyhudi.transaction.process import ProcessMark
 from tests.support.local_rows import LocalRows
 
 SHOWN_AT = "/data/flights"
@@ -68,7 +70,7 @@ timeline, and say so. `NO_COLOR=1` leaves colours out. Secrets go into the envir
 | exit code | means |
 |---|---|
 | 0 | done |
-| 1 | `validate` has errors or orphans |
+| 1 | `validate` has errors or orphans; `lock show` a holder |
 | 2 | the request is wrong, no table is there, or it is damaged |
 | 3 | another writer was there first; try again |
 | 4 | the surroundings failed: disk, network; try again |
@@ -174,6 +176,19 @@ CHAPTERS = {
         "Takes the table back to a savepoint: everything after it is undone, the newest "
         "first. Let it say what that is before it does it.",
     ),
+    "lock show": (
+        "",
+        "Who holds the lock that writers take, where they write at once: here a process of "
+        "another machine, an hour ago. It ends with 1 while somebody holds it. Locks in other "
+        "folders, and times after which they are over, are given by `--hoodie-conf`.",
+    ),
+    "lock break": (
+        "--yes",
+        "Takes the lock from a holder that is gone. It is refused while the holder shows a sign "
+        "of life: its process runs here, its lease is not over, it took the lock minutes ago, or "
+        "a writer of the table has a fresh heartbeat. With `--force` it is done all the same, and "
+        "a writer of this engine that had the lock then fails instead of committing.",
+    ),
     "validate": (
         "",
         "Holds the table against its timeline. An *error* is a table that answers wrongly "
@@ -201,6 +216,18 @@ class Hours:
         """Milliseconds since 1970 in UTC."""
         self.now += 137
         return self.now
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since the table began."""
+        return self.now - BEGIN_MS
+
+    def sleep(self, seconds: float) -> None:
+        """Nothing here waits for anybody."""
+        self.now += round(seconds * 1000)
+
+    def repeating(self, *_: object) -> contextlib.AbstractContextManager[None]:
+        """Nothing here takes long enough."""
+        return contextlib.nullcontext()
 
 
 def make_table(path: Path, clock: Hours) -> dict[str, str]:
@@ -238,6 +265,14 @@ def write(path: Path, operation: str, rows: pa.Table, clock: Hours, number: int)
     os.utime(done, ns=(0, (clock.now + 700 * number) * 1_000_000))
     clock.now += 3_600_000
     return str(result.instant)
+
+
+def leave_lock(table: Path, now_ms: int) -> None:
+    """The lock of one who died on another machine."""
+    process = ProcessMark(host="worker-3", boot=None, namespace=None, pid=4711, started=None)
+    lock = table / ".hoodie" / "lock"
+    lock.write_bytes(lock_text("1f7ad1c4-6a55-4a0e-9d25-a1f4dbb1f0c2", process, now_ms))
+    os.utime(lock, (now_ms / 1000, now_ms / 1000))
 
 
 def answered(words: list[str], table: Path) -> str:
@@ -295,6 +330,8 @@ def main() -> None:
                 instants["saved"] = str(open_table(table).timeline.last_completed.time)
                 late = read_flights().slice(0, 99)
                 instants["later"] = write(table, "upsert", late, clock, 5)
+            if name == "lock show":
+                leave_lock(table, clock.now)
             chapters.append(chapter(name, table, instants))
         parts = (HEAD, flags(), *chapters, damaged(table))
     sys.stdout.write("\n".join(parts))

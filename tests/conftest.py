@@ -1,8 +1,16 @@
 """What holds for all tests."""
 
 import gc
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.support.object_store import StoreServer
+
+pytest_plugins = ("tests.support.servers.fixtures",)
 
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("untimed", deadline=None)
@@ -13,3 +21,21 @@ def pytest_collection_finish() -> None:
     """Leave modules and thousands of collected tests out of each later collection of garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def store_server() -> "StoreServer":
+    """A server that speaks S3, started when the first test asks for it."""
+    from tests.support.object_store import StoreServer
+
+    server = StoreServer()
+    server.start()
+    return server
+
+
+@pytest.fixture
+def store(store_server: "StoreServer") -> Iterator["StoreServer"]:
+    """The server, which answers as it should once the test has ended."""
+    answer = store_server.answer
+    yield store_server
+    store_server.answer, store_server.ignores_conditions = answer, False

@@ -31,7 +31,7 @@ def test_the_job_gets_the_arguments_and_no_earlier_try_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     submissions = catch_submissions(monkeypatch, ARCHIVED)
-    monkeypatch.setattr(PyhudiHook, "open_table", lambda *_: pytest.fail("no table is opened"))
+    monkeypatch.setattr(PyhudiHook, "get_table", lambda *_: pytest.fail("no table is opened"))
     task = make(keep_min_commits=5, keep_max_commits="8", dry_run=True)
     result = task.execute(task_context(task))
     assert (result["status"], result["instant"]) == ("archived", None)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from datetime import date, datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
@@ -146,7 +145,7 @@ def test_the_trigger_waits_for_the_commit(table: str) -> None:
         await landing
         return event.payload
 
-    assert asyncio.run(land_and_wait()) == {"status": "found", "instant": THIRD}
+    assert asyncio.run(land_and_wait()) == {"status": "found", "found": THIRD}
 
 
 def make_trigger(table: str, **settings: Any) -> PyhudiInstantTrigger:
@@ -234,26 +233,29 @@ def test_the_log_says_what_is_seen_each_time_it_changed(table: str, tmp_path, mo
 def test_the_triggers_log_says_what_is_seen_each_time_it_changed(tmp_path, monkeypatch) -> None:
     told = log_of(monkeypatch, "airflow_provider_pyhudi.triggers.timeline.PyhudiInstantTrigger")
     base = tmp_path / "later"
-
-    def steps() -> Iterator[None]:
-        yield None
-        timeline_folder(base, f"{FIRST}.commit.requested")
-        yield None
-        complete(str(base), f"{FIRST}.commit")
-        yield None
-
-    step = steps()
-
-    async def sleep(_: float) -> None:
-        next(step)
-
-    monkeypatch.setattr("airflow_provider_pyhudi.triggers.timeline.asyncio.sleep", sleep)
     trigger = make_trigger(str(base), until="2026-11-22 18:52:00+00:00")
-    assert first_event(trigger) == {"status": "found", "instant": FIRST}
+
+    async def change_what_is_seen() -> None:
+        while len(told) < 1:
+            await asyncio.sleep(0.01)
+        timeline_folder(base, f"{FIRST}.commit.requested")
+        while len(told) < 2:
+            await asyncio.sleep(0.01)
+        complete(str(base), f"{FIRST}.commit")
+
+    async def both() -> Any:
+        changing = asyncio.create_task(change_what_is_seen())
+        event = await anext(trigger.run())
+        await changing
+        return event.payload
+
+    found = asyncio.run(asyncio.wait_for(both(), timeout=20))
+    assert found == {"status": "found", "found": FIRST}
     assert told == [
         f"there is no table at {base} yet; waiting for the first until 2026-11-22 18:52:00+00:00",
         f"{base} has no completed instant yet (commit), commit {FIRST} is requested; "
         "waiting for the first until 2026-11-22 18:52:00+00:00",
+        f"{base}: {FIRST}",
     ]
 
 

@@ -57,7 +57,12 @@ def submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def upsert(**settings: Any) -> PyhudiUpsertOperator:
-    given = {"base_path": "flights", "source": "s3a://landing/s", "pyhudi_conn_id": "lake"}
+    given = {
+        "base_path": "flights",
+        "source": "s3a://landing/s",
+        "packages": "org.apache.hadoop:hadoop-aws:3.5.0",
+        "pyhudi_conn_id": "lake",
+    }
     return PyhudiUpsertOperator(task_id="t", **(given | settings))
 
 

@@ -12,7 +12,10 @@ from tests.support.airflow import task_context
 from tests.support.snippets import Snippet, snippets
 
 SHOWN = snippets("python", runner="airflow")
-DAGS = [shown for shown in SHOWN if "DAG(" in shown.values[0].code]
+UPSERT = "PyhudiUpsertOperator("
+DAGS = [
+    shown for shown in SHOWN if "DAG(" in shown.values[0].code and UPSERT in shown.values[0].code
+]
 
 
 @pytest.mark.parametrize("snippet", SHOWN)

@@ -213,6 +213,21 @@ def test_a_cluster_s_workers_keep_their_python(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("bare")
+def test_a_packed_python_is_the_workers_and_not_that_of_a_driver_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "yarn"}')
+    packed = {"spark.pyspark.python": "./environment/bin/python"}
+    command = PyhudiSparkSubmitHook(conf=packed)._build_spark_submit_command("upsert.py")
+    assert f"spark.pyspark.driver.python={sys.executable}" in command
+    chosen = {**packed, "spark.pyspark.driver.python": "/opt/python"}
+    command = PyhudiSparkSubmitHook(conf=chosen)._build_spark_submit_command("upsert.py")
+    assert "spark.pyspark.driver.python=/opt/python" in command
+    cluster = PyhudiSparkSubmitHook(conf=packed, deploy_mode="cluster")
+    assert "driver.python" not in " ".join(cluster._build_spark_submit_command("upsert.py"))
+
+
+@pytest.mark.usefixtures("bare")
 def test_a_python_that_was_chosen_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
     assert environment_of(PyhudiSparkSubmitHook())["PYSPARK_PYTHON"] == "/opt/python"

@@ -1,5 +1,6 @@
 """The connection to where tables lie."""
 
+import json
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -46,6 +47,52 @@ def test_a_base_folder_that_is_not_there_fails_the_test(monkeypatch, tmp_path: P
     works, message = connect(monkeypatch, str(tmp_path / "gone")).test_connection()
     assert not works
     assert "gone" in message
+
+
+def test_the_test_says_which_table_cannot_be_read_and_why(monkeypatch, tmp_path: Path) -> None:
+    for name, version in (("good", "6"), ("newer", "8"), ("unknown", "5")):
+        made = Path(timeline_folder(tmp_path / name)) / ".hoodie" / "hoodie.properties"
+        text = made.read_text(encoding="utf-8")
+        made.write_text(text.replace("version=6", f"version={version}"), encoding="utf-8")
+    works, message = connect(monkeypatch, str(tmp_path)).test_connection()
+    assert not works
+    assert "table unknown" in message
+    assert "good" not in message
+    assert "'5'" in message
+
+
+def test_the_test_says_that_two_versions_of_spark_are_mixed(monkeypatch, tmp_path: Path) -> None:
+    versions = {"pyspark": "4.3.0", "pyspark-client": "4.2.0"}
+    monkeypatch.setattr("airflow_provider_pyhudi.hooks.check.installed_version", versions.get)
+    works, message = connect(monkeypatch, str(tmp_path)).test_connection()
+    assert not works
+    assert "pyspark 4.3.0 and pyspark-client 4.2.0" in message
+
+
+def test_a_connection_names_the_one_with_the_keys(monkeypatch) -> None:
+    extra = '{"storage_conn_id": "keys", "storage_options": {"region": "eu-west-1"}}'
+    aws = '{"conn_type": "aws", "login": "AK", "password": "hidden"}'
+    other = '{"conn_type": "aws", "login": "OTHER", "password": "hidden too"}'
+    lake = {"conn_type": "pyhudi", "host": "s3://b/lake", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(lake))
+    monkeypatch.setenv("AIRFLOW_CONN_KEYS", aws)
+    monkeypatch.setenv("AIRFLOW_CONN_OTHER", other)
+    assert PyhudiHook("lake").storage_options["access_key"] == "AK"
+    assert PyhudiHook("lake").storage_options["region"] == "eu-west-1"
+    assert PyhudiHook("lake", storage_conn_id="other").storage_options["access_key"] == "OTHER"
+
+
+def test_a_table_is_opened_with_its_timeline_and_file_slices(monkeypatch, tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path / "orders"))
+    first = write(storage, {("x", "a"): (1, "a")}, SystemClock()).instant
+    last = write(storage, {("y", "a"): (1, "a")}, SystemClock()).instant
+    hook = connect(monkeypatch, str(tmp_path))
+    assert hook.get_conn() is hook
+    assert [each.time for each in hook.timeline("orders").completed()] == [first, last]
+    assert hook.get_table("orders").timeline == hook.timeline("orders")
+    assert [each.partition for each in hook.file_slices("orders")] == ["x", "y"]
+    assert [each.base_instant for each in hook.file_slices("orders", ["y"])] == [last]
+    assert [each.partition for each in hook.file_slices("orders", as_of=first)] == ["x"]
 
 
 def stamped_commit(key: str) -> bytes:

@@ -1,6 +1,7 @@
 """From the arguments in a DAG to a command, and from the job's result to XCom."""
 
 import sys
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from airflow_provider_pyhudi.bundle import job_script
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
-from airflow_provider_pyhudi.stamp import idempotency_key, key_since
+from airflow_provider_pyhudi.stamp import idempotency_key, key_since, slot_key
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from pyhudi.flags import flags_of
 from pyhudi.jobs.result import JobResult
@@ -76,7 +77,7 @@ def test_the_command_is_exactly_this(submissions: Submissions, landed: Any) -> N
     assert request.idempotency_since == key_since(context, is_own_key=False)
     assert request.commit_metadata["team"] == "ops"
     assert request.commit_metadata["airflow.task_id"] == "upsert"
-    assert command[len(head) + 3 :][:18] == [
+    assert command[len(head) + 3 :][:22] == [
         *("--base-path", "/data/flights"),
         *("--source", "/landing/2013-02"),
         *("--table-name", "flights"),
@@ -85,6 +86,8 @@ def test_the_command_is_exactly_this(submissions: Submissions, landed: Any) -> N
         *("--partition-path", "origin"),
         *("--ordering-field", "updated_at"),
         *("--source-format", "parquet"),
+        *("--slot-key", slot_key(context)),
+        *("--slot-since", "2013-03-01T00:00:00+00:00"),
         *("--hoodie-conf", "hoodie.parquet.max.file.size=1000"),
     ]
 
@@ -111,7 +114,7 @@ def test_a_failed_job_is_told_by_its_reason_alone(landed: Any, tmp_path: Path, m
     submit.write_text("#!/bin/sh\necho 'PYHUDI_FAILED SchemaError: why' >&2\nexit 2\n")
     submit.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    task = make(source="s3a://landing/2013-02")
+    task = make(source="s3a://landing/2013-02", packages="org.apache.hadoop:hadoop-aws:3.5.0")
     with pytest.raises(PyhudiRequestError, match=r"^SchemaError: why$") as caught:
         task.execute(task_context(task))
     assert caught.value.__cause__ is None
@@ -247,6 +250,7 @@ def test_the_parent_s_templated_fields_stay_templated() -> None:
 def test_every_flag_of_the_job_has_an_argument() -> None:
     task = make()
     own = {"idempotency_key", "idempotency_since", "result_path", "verbose"}
+    own |= {"ordering_value", "slot_key", "slot_since"}
     flags = set(flags_of(UpsertRequest)) - own
     assert [name for name in sorted(flags) if not hasattr(task, name)] == []
 
@@ -284,3 +288,75 @@ def test_a_misspelt_option_fails_before_anything_is_submitted(submissions: Submi
 def test_none_among_the_options_is_an_option_that_is_not_given() -> None:
     task = make(hoodie_conf={"hoodie.parquet.max.file.size": None, "hoodie.table.name": "t"})
     assert task.request(task_context(task)).hoodie_conf == {"hoodie.table.name": "t"}
+
+
+def asked_for(submissions: Submissions, task: Any, context: Any) -> UpsertRequest:
+    task.execute(context)
+    command = submissions[-1]
+    return UpsertRequest.from_args(command[command.index(job_script("upsert")) + 1 :])
+
+
+def test_the_end_of_the_interval_orders_rows_that_have_no_order(
+    submissions: Submissions, landed: Any
+) -> None:
+    task = make(ordering_field="airflow.data_interval_end")
+    request = asked_for(submissions, task, task_context(task))
+    assert request.ordering_field == "airflow_data_interval_end"
+    assert request.ordering_value == "2013-03-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("interval", [None, "absent"])
+def test_a_run_without_an_interval_is_ordered_by_when_it_was_to_begin(
+    submissions: Submissions, landed: Any, interval: None
+) -> None:
+    task = make(ordering_field="airflow.data_interval_end")
+    context = task_context(task)
+    for name in ("logical_date", "data_interval_start", "data_interval_end"):
+        if interval:
+            del context[name]
+        else:
+            context[name] = None
+    context["dag_run"].run_after = datetime(2026, 5, 1, tzinfo=timezone.utc)
+    request = asked_for(submissions, task, context)
+    assert request.ordering_value == request.slot_since == "2026-05-01T00:00:00+00:00"
+
+
+def test_what_was_written_of_the_interval_is_reused_without_spark(
+    submissions: Submissions, landed: dict[str, JobResult]
+) -> None:
+    task = make(on_existing="reuse")
+    context = task_context(task, try_number=2, cleared=1)
+    landed[slot_key(context)] = replace(COMMITTED, status="already_committed")
+    assert task.execute(context)["status"] == "already_committed"
+    assert not submissions
+
+
+def test_what_is_done_about_an_interval_that_was_written_is_one_of_three() -> None:
+    task = make(on_existing="ignore")
+    with pytest.raises(PyhudiRequestError, match="allowed: append, reuse, replace"):
+        task.execute(task_context(task))
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"source": "/landing/2013-02/rows.parquet"}, "flights · 2013-02/rows.parquet"),
+        ({"source": None, "partitions_to_delete": ["EWR", "JFK"]}, "flights · EWR,JFK"),
+    ],
+)
+def test_a_mapped_task_is_named_by_its_table_and_what_it_writes(
+    settings: dict[str, Any], name: str
+) -> None:
+    task = make(**settings)
+    context = task_context(task)
+    task.render_template_fields(context)
+    assert "map_index_template" not in context
+    context["ti"].map_index = 0
+    task.render_template_fields(context)
+    assert (context["map_index_template"], context["pyhudi_mapped_name"]) == (
+        "{{ pyhudi_mapped_name }}",
+        name,
+    )
+    own = context | {"map_index_template": "{{ mine }}"}
+    task.render_template_fields(own)
+    assert own["map_index_template"] == "{{ mine }}"

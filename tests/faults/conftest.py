@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyhudi.transaction import exclusion
 from tests.support.points import IS_WHOLE
 from tests.support.reliability import write_kills, write_page
 
@@ -13,7 +12,7 @@ from tests.support.reliability import write_kills, write_page
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The threads take turns by call; a pause between two calls only makes the tests slow."""
-    monkeypatch.setattr(exclusion.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

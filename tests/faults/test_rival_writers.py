@@ -22,7 +22,7 @@ from pyhudi.timeline.instant import Action
 from pyhudi.transaction.heartbeat import HEARTBEATS
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.tickets import take_ticket
-from tests.support.clocks import FakeClock
+from tests.support.clocks import FakeClock, SharedClock, SilentClock
 from tests.support.faulty import Faults, FaultyStorage, bury, dead_pid, heartbeat_of
 from tests.support.in_process import (
     CONFIG,
@@ -73,7 +73,6 @@ class Beginner:
             recover(writer)
         entered = InstantRun(writer, Action.COMMIT)
         entered.__enter__()
-        entered._heartbeat._ended.set()
         self.instant = entered.instant
 
 
@@ -84,7 +83,7 @@ class Beginner:
 def test_of_two_that_begin_at_once_at_most_one_goes_on(step_ms: int, calls: int) -> None:
     survivors = []
     for order in itertools.islice(every_order(calls), 0, None, STEP):
-        storage, clock = MemoryStorage(now_ms=NOW_MS), FakeClock(NOW_MS, step_ms=step_ms)
+        storage, clock = MemoryStorage(now_ms=NOW_MS), SilentClock(NOW_MS, step_ms=step_ms)
         rivals = [Beginner(clock, recovers=False), Beginner(clock, recovers=False)]
         check_beginners(storage, rivals, run_in_turns(storage, order, *rivals), order)
         survivors.append(sum(rival.instant is not None for rival in rivals))
@@ -95,7 +94,7 @@ def test_recovering_first_takes_nothing_from_a_rival_that_lives() -> None:
     chooser = random.Random(7)
     for _ in range(0, 500, STEP):
         order = [chooser.randrange(2) for _ in range(40)]
-        storage, clock = MemoryStorage(now_ms=NOW_MS), FakeClock(NOW_MS, step_ms=1)
+        storage, clock = MemoryStorage(now_ms=NOW_MS), SilentClock(NOW_MS, step_ms=1)
         rivals = [Beginner(clock, recovers=True), Beginner(clock, recovers=True)]
         check_beginners(storage, rivals, run_in_turns(storage, order, *rivals), order)
 
@@ -218,7 +217,10 @@ def test_writers_that_wait_for_each_other_all_land(
     for _ in range(4):
         burst = chooser.choice([1, 3, 20])
         order = [who for _ in range(240 // burst) for who in [chooser.randrange(count)] * burst]
-        storage, clock = CountedStorage(made.files, NOW_MS + 10_000), clock_at(NOW_MS + 10_000)
+        storage, clock = (
+            CountedStorage(made.files, NOW_MS + 10_000),
+            SharedClock(NOW_MS + 10_000, step_ms=1),
+        )
         bodies = [
             partial(write, rows=rows_of_writer(number), clock=clock, options=options)
             for number in range(count)
@@ -239,7 +241,7 @@ def test_a_compactor_among_writers_gets_its_turn() -> None:
     chooser = random.Random(5)
     for kind in KINDS * 2:
         order = [chooser.randrange(5) for _ in range(200)]
-        storage, clock = logged.copy(), clock_at(NOW_MS + 10_000)
+        storage, clock = logged.copy(), SharedClock(NOW_MS + 10_000, step_ms=1)
         storage.now_ms = NOW_MS + 10_000
         found = list[JobResult]()
 
@@ -264,7 +266,7 @@ def test_a_compactor_among_writers_gets_its_turn() -> None:
 def test_a_writer_that_dies_while_others_wait_holds_none_of_them_up() -> None:
     """The one that writes dies, and one of those that wait for it."""
     options = options_of(pyhudi__write__wait__seconds="60")
-    storage, clock = new_table(), clock_at()
+    storage, clock = new_table(), SharedClock(NOW_MS, step_ms=1)
     write(storage, OLD, clock)
     dead_write(storage, {("x", "a"): (9, "dead")}, clock)
     put_ticket(storage, heartbeat_of(dead_pid()))

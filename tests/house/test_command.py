@@ -4,11 +4,12 @@ import argparse
 
 import pytest
 
-from pyhudi.cli.commands import COMMANDS, PLANS, SERVICES, command_parser
+from pyhudi.cli.commands import COMMANDS, LOCKS, PLANS, SERVICES, command_parser
 from tests.support.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
 NAMES = [*COMMANDS, *SERVICES, *(f"plan {name}" for name in PLANS)]
+NAMES += [f"lock {name}" for name in LOCKS]
 MADE = "run python -m scripts.command_page > docs/command.md"
 
 

@@ -8,19 +8,44 @@ SHAPES = {"Enum", "IntEnum", "Protocol", "Generic", "NamedTuple"}
 """Bases that say what kind of thing a class is, and bring no behaviour of ours."""
 
 AN_OPERATOR = ("PyhudiJobOperator", "may be one level deep: it is a request and nothing more")
+A_SENSOR = ("PyhudiTableSensor", "may be one level deep: it is what is asked and nothing more")
+A_TRIGGER = ("PyhudiTableTrigger", "may be one level deep: it is what is asked and nothing more")
 A_REQUEST = ("Request", "may be one level deep: the flags that every job has, and no more")
 CONTRACTS = {
     "pyhudi/flags.py:FlagParser": ("ArgumentParser", "argparse reports errors by a method"),
     "pyhudi/jobs/archive.py:ArchiveRequest": A_REQUEST,
+    "pyhudi/jobs/bootstrap.py:BootstrapRequest": A_REQUEST,
     "pyhudi/jobs/clean.py:CleanRequest": A_REQUEST,
     "pyhudi/jobs/compaction.py:CompactionRequest": A_REQUEST,
     "pyhudi/jobs/restore.py:RestoreRequest": A_REQUEST,
     "pyhudi/jobs/rollback.py:RollbackRequest": A_REQUEST,
     "pyhudi/jobs/savepoint.py:SavepointRequest": A_REQUEST,
     "pyhudi/jobs/upsert.py:UpsertRequest": A_REQUEST,
+    "pyhudi/storage/objects/transfer/ranges.py:ObjectFile": (
+        "PythonFile",
+        "Arrow takes no other file",
+    ),
+    "pyhudi/storage/objects/transfer/sinks.py:ObjectSink": (
+        "PythonFile",
+        "Arrow takes no other file",
+    ),
+    "pyhudi/spark/tasks/requests.py:_Sum": ("AccumulatorParam", "Spark's contract"),
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
+    "airflow_provider_pyhudi/groups/table.py:PyhudiTableGroup": (
+        "TaskGroup",
+        "what a DAG groups its tasks by",
+    ),
     "airflow_provider_pyhudi/hooks/table.py:PyhudiHook": ("BaseHook", "Airflow's contract"),
+    "airflow_provider_pyhudi/lineage/links.py:PyhudiSparkLink": (
+        "BaseOperatorLink",
+        "Airflow's contract",
+    ),
+    "airflow_provider_pyhudi/lineage/links.py:PyhudiTableLink": (
+        "BaseOperatorLink",
+        "Airflow's contract",
+    ),
     "airflow_provider_pyhudi/operators/archive.py:PyhudiArchiveOperator": AN_OPERATOR,
+    "airflow_provider_pyhudi/operators/bootstrap.py:PyhudiBootstrapOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/clean.py:PyhudiCleanOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/compaction.py:PyhudiCompactionOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator": (
@@ -31,8 +56,16 @@ CONTRACTS = {
     "airflow_provider_pyhudi/operators/rollback.py:PyhudiRollbackOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/savepoint.py:PyhudiSavepointOperator": AN_OPERATOR,
     "airflow_provider_pyhudi/operators/upsert.py:PyhudiUpsertOperator": AN_OPERATOR,
+    "airflow_provider_pyhudi/page/plugin.py:PyhudiPlugin": ("AirflowPlugin", "Airflow's contract"),
+    "airflow_provider_pyhudi/triggers/driver.py:PyhudiDriverTrigger": (
+        "BaseTrigger",
+        "Airflow's contract",
+    ),
     "airflow_provider_pyhudi/retries.py:SpreadRetries": ("RetryPolicy", "Airflow's contract"),
-    "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": (
+    "airflow_provider_pyhudi/sensors/instant.py:PyhudiInstantSensor": A_SENSOR,
+    "airflow_provider_pyhudi/sensors/partition.py:PyhudiPartitionSensor": A_SENSOR,
+    "airflow_provider_pyhudi/sensors/table_service.py:PyhudiTableServiceSensor": A_SENSOR,
+    "airflow_provider_pyhudi/sensors/waiting.py:PyhudiTableSensor": (
         "BaseSensorOperator",
         "Airflow's contract",
     ),
@@ -40,7 +73,18 @@ CONTRACTS = {
         "SparkSubmitHook",
         "the Spark provider has no other seam",
     ),
-    "airflow_provider_pyhudi/triggers/timeline.py:PyhudiInstantTrigger": (
+    "airflow_provider_pyhudi/triggers/commits.py:PyhudiCommitTrigger": (
+        "BaseEventTrigger",
+        "Airflow's contract",
+    ),
+    "airflow_provider_pyhudi/triggers/commits.py:_Looks": (
+        "SharedStreamProducer",
+        "Airflow's contract",
+    ),
+    "airflow_provider_pyhudi/triggers/partition.py:PyhudiPartitionTrigger": A_TRIGGER,
+    "airflow_provider_pyhudi/triggers/table_service.py:PyhudiTableServiceTrigger": A_TRIGGER,
+    "airflow_provider_pyhudi/triggers/timeline.py:PyhudiInstantTrigger": A_TRIGGER,
+    "airflow_provider_pyhudi/triggers/waiting.py:PyhudiTableTrigger": (
         "BaseTrigger",
         "Airflow's contract",
     ),

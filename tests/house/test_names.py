@@ -35,8 +35,11 @@ VAGUE = {
 
 MIRRORED_ELSEWHERE = {
     "golden/test_golden.py": "the golden tables themselves",
+    "read/test_later_versions.py": "merge properties of version 9, from files to rows",
     "golden/test_read_golden.py": "reads of the golden tables, over many modules",
     "golden/test_write_golden.py": "writes to golden tables, through the whole pipeline",
+    "basefile/test_fetched_chunks.py": "reads of Parquet files whose parts cost a request each",
+    "pipeline/test_requests.py": "the requests of a whole write to an object store",
     "pipeline/test_failed_records.py": "failed records from the source to where they are saved",
     "golden/test_partial_update.py": "merges of a golden table's files, over several modules",
 }

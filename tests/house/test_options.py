@@ -20,6 +20,9 @@ ELSEWHERE = {
     ("pyhudi/cli/commands.py", "hoodie.properties"): "the name of a file",
     ("pyhudi/schema/avro.py", "hoodie.{}"): "the namespace of Avro records",
     ("pyhudi/basefile/footer.py", "hoodie.bloomfilter"): "a key of Parquet footers",
+    ("pyhudi/transaction/optimistic/conditions.py", "hoodie.metadata.enable"): (
+        "advice to the table's other writers"
+    ),
     ("pyhudi/read/retention.py", "hoodie.clean.commits.retained"): "advice to the table's writer",
 }
 """Where ``hoodie.`` stands outside ``pyhudi/config/``, and why it is no option of ours there."""

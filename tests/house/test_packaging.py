@@ -13,8 +13,15 @@ import pytest
 
 from tests.support.source_tree import ENGINE, PROVIDER, ROOT, beside, engine, project, shipped
 
-COMES_ALONG = {"argcomplete": "apache-airflow", "jinja2": "apache-airflow", "py4j": "pyspark"}
-"""Packages that are imported and come with one that is asked for."""
+COMES_ALONG = {
+    "argcomplete": "apache-airflow",
+    "fastapi": "apache-airflow",
+    "jinja2": "apache-airflow",
+    "openlineage_sql": "apache-airflow-providers-openlineage, the only caller",
+    "py4j": "pyspark",
+    "sqlalchemy": "apache-airflow",
+}
+"""Packages that are imported and come with one that is asked for, or that calls."""
 
 PAIR = ("pyspark", "pyspark-client")
 

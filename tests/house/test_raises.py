@@ -20,6 +20,9 @@ ARGUMENT_CHECKS = {
     "airflow_provider_pyhudi/operators/job.py:PyhudiJobOperator.request": (
         "an abstract method, which every operator has"
     ),
+    "airflow_provider_pyhudi/triggers/waiting.py:PyhudiTableTrigger.__init__": (
+        "what Airflow expects of stored arguments that do not fit"
+    ),
     "pyhudi/jobs/request.py:Request.operation_name": "an abstract one, which every request has",
 }
 """Functions that may raise an error of Python's own, and why a caller cannot meet it."""

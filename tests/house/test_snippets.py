@@ -15,7 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from airflow.cli.cli_parser import get_parser
+from airflow.sdk import Connection
 
+from airflow_provider_pyhudi.provider_info import get_provider_info
 from pyhudi.cli.commands import command_parser
 from pyhudi.cli.main import parse_words
 from pyhudi.config.known import check_known
@@ -108,12 +111,18 @@ def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
         case ["make", *targets]:
             makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
             assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in targets)
-        case ["pip", "install", "-e", named]:
+        case ["pip", "install", *_, named]:
             extras = project()["project"]["optional-dependencies"]
-            assert named.strip(".[]") in extras
+            assert named.partition("[")[2].strip("[]") in extras
+        case ["airflow", *_]:
+            get_parser().parse_args(words[1:])
+        case ["export", *_]:
+            check_setting(shlex.split(line)[1])
         case ["python", "-m", module, *_]:
-            file = f"{module.replace('.', '/')}.py"
-            assert (ROOT / file).is_file() or (ROOT / "spark_jobs" / file).is_file()
+            name = module.replace(".", "/")
+            files = [f"{name}.py", f"{name}/__main__.py"]
+            folders = [ROOT, ROOT / "spark_jobs"]
+            assert any((folder / file).is_file() for folder in folders for file in files)
         case ["python" | "spark-submit", script, *flags] if script.startswith("spark_jobs/"):
             text = (ROOT / script).read_text()
             found = re.search(r"from (pyhudi\.jobs\.\w+) import (\w+)", text)
@@ -124,6 +133,19 @@ def test_a_command_line_is_one_that_its_program_takes(line: str) -> None:
             pass  # all at once below
         case _:
             pytest.fail(f"no check for a command like {line}; add one")
+
+
+def check_setting(pair: str) -> None:
+    """A variable of Airflow's: a connection of a type that there is, or an option of ours."""
+    name, _, value = pair.partition("=")
+    if name.startswith("AIRFLOW_CONN_"):
+        connection = Connection(conn_id="shown", **json.loads(value))
+        assert connection.conn_type in ("pyhudi", "spark")
+        return
+    _, section, option = name.lower().split("__")
+    assert option in get_provider_info()["config"][section]["options"]
+    if value.startswith("{"):
+        assert isinstance(json.loads(value), dict)
 
 
 @pytest.mark.parametrize("script", BENCHMARKS)

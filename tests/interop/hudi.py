@@ -146,6 +146,10 @@ class RealHudi:
             mode=mode,
         )
 
+    def bootstrap(self, table: Path | str, source: Path | str, options: dict[str, str]) -> None:
+        """Let Hudi make a table of the dataset in a folder."""
+        self.ask("bootstrap", table=str(table), source=str(source), options=options)
+
     def failures(self, table: Path | str, **choices: Any) -> list[str]:
         """What `validate` finds wrong, one text per failed check."""
         checks = self.ask("validate", table=str(table), **choices)

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 
 BUNDLES = ("0.15.0", "1.1.1")
+RIVALS = (*BUNDLES, "1.2.0")
+"""The releases that write beside ours; all else is compared with the first two."""
 
 
 def home() -> Path:
@@ -36,7 +38,7 @@ def missing() -> str | None:
     found = java()
     if found is None or subprocess.run([found, "-version"], capture_output=True).returncode:
         return "no Java found: install a JDK 17 or point JAVA_HOME at one"
-    absent = [p for p in (python(), *map(bundle_jar, BUNDLES)) if not p.exists()]
+    absent = [p for p in (python(), *map(bundle_jar, RIVALS)) if not p.exists()]
     if not absent:
         return None
     tool = "" if shutil.which("mvn") else " (it needs Maven, which is not on PATH)"

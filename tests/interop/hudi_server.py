@@ -66,6 +66,7 @@ COMMANDS: dict[str, Command] = {
     "read": read,
     "write": write,
     "validate": validate_table,
+    "bootstrap": writes.bootstrap,
     "clean": writes.clean,
     "archive": writes.archive,
     "archived": tables.archived,

@@ -52,6 +52,13 @@ class Hudi:
         builder = self.apache.common.table.HoodieTableMetaClient.builder()
         return builder.setConf(conf).setBasePath(table).setLoadActiveTimelineOnLoad(True).build()
 
+    def table_schema(self, table: str) -> Any:
+        """The table's schema without meta columns, whose text is Avro's in every release."""
+        resolver = self.apache.common.table.TableSchemaResolver(self.meta_client(table))
+        if self.version.startswith("1.2"):
+            return resolver.getTableSchema(False)
+        return resolver.getTableAvroSchema(False)
+
     def requested_time(self, instant: Any) -> str:
         """An instant's requested time, which the two lines name differently."""
         return instant.requestedTime() if self.is_1x else instant.getTimestamp()
@@ -208,9 +215,8 @@ def _slice(partition: str, piece: Any) -> Json:
 
 def schema(hudi: Hudi, table: str) -> Json:
     """The table's schema as Hudi resolves it: Avro without meta columns, and Spark's JSON."""
-    resolver = hudi.apache.common.table.TableSchemaResolver(hudi.meta_client(table))
     return {
-        "avro": resolver.getTableAvroSchema(False).toString(),
+        "avro": hudi.table_schema(table).toString(),
         "spark": frame(hudi, table).schema.jsonValue(),
     }
 

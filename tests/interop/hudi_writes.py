@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from tests.interop.hudi_tables import Hudi, properties, timeline
 
@@ -96,6 +97,22 @@ def write(
     rows.write.format("hudi").options(**chosen).mode(mode).save(table)
 
 
+def bootstrap(
+    hudi: Hudi, table: str, source: str, options: dict[str, str], mode: str = "overwrite"
+) -> None:
+    """Let Hudi make a table of the dataset in a folder."""
+    chosen = {
+        **SMALL_JOB,
+        "hoodie.bootstrap.parallelism": "2",
+        "hoodie.datasource.write.operation": "bootstrap",
+        "hoodie.bootstrap.base.path": source,
+        **options,
+    }
+    # A frame with columns would give the table its schema, in place of the source's files.
+    nothing = hudi.spark.createDataFrame([], StructType([]))
+    nothing.write.format("hudi").options(**chosen).mode(mode).save(table)
+
+
 @contextmanager
 def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[Any]:
     """A Spark write client on an existing table."""
@@ -106,12 +123,11 @@ def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[An
     props = hudi.jvm.java.util.Properties()
     for name, value in chosen.items():
         props.setProperty(name, value)
-    resolver = hudi.apache.common.table.TableSchemaResolver(hudi.meta_client(table))
     config = (
         hudi.apache.config.HoodieWriteConfig.newBuilder()
         .withPath(table)
         .withProps(props)
-        .withSchema(resolver.getTableAvroSchema(False).toString())
+        .withSchema(hudi.table_schema(table).toString())
         .build()
     )
     client = hudi.apache.client.SparkRDDWriteClient(hudi.engine(), config)

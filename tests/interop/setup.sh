@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Prepares real Apache Hudi for the interop tests: a Python with pyspark 3.5 and the Hudi bundles from
-# Maven Central, under $PYHUDI_ORACLE_HOME (default ~/.cache/pyhudi-oracle, about 700 MB).
+# Maven Central, under $PYHUDI_ORACLE_HOME (default ~/.cache/pyhudi-oracle, about 800 MB).
 # Safe to repeat: whatever is already there is kept. `--peers` adds Delta and Iceberg.
 # Exit codes: 0 ready; 3 a prerequisite (Java, Maven, a Python) is missing and the message says which.
 set -euo pipefail
 
 readonly SPARK_VERSION=3.5.8
-readonly BUNDLE_VERSIONS="0.15.0 1.1.1"
+readonly BUNDLE_VERSIONS="0.15.0 1.1.1 1.2.0"
 readonly MAVEN_GET=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get
 readonly MISSING=3
 
@@ -47,7 +47,7 @@ base_python() {
 }
 
 prepare_python() {
-  if "$python" -c 'import pyspark, pyarrow, pandas, fastavro, numpy, pytest, hypothesis, setuptools
+  if "$python" -c 'import pyspark, pyarrow, pandas, fastavro, numpy, pytest, hypothesis, setuptools, moto, obstore
 assert pyspark.__version__ == "'"$SPARK_VERSION"'"' 2>/dev/null; then
     return
   fi
@@ -57,7 +57,8 @@ assert pyspark.__version__ == "'"$SPARK_VERSION"'"' 2>/dev/null; then
   [ -x "$python" ] || "$base" -m venv "$home/venv"
   # setuptools below 81 still has pkg_resources, and distutils for pyspark on Python 3.12.
   "$python" -m pip install --quiet --disable-pip-version-check \
-    "pyspark==$SPARK_VERSION" 'pandas<3' pyarrow fastavro numpy 'setuptools<81' pytest hypothesis
+    "pyspark==$SPARK_VERSION" 'pandas<3' pyarrow fastavro numpy 'setuptools<81' pytest hypothesis \
+    'moto[server]>=5.2,<6' 'obstore>=0.12,<0.13'
 }
 
 fetch() { # group artifact version

@@ -19,6 +19,7 @@ from tests.interop.rows import Row, assert_same_rows, without
 from tests.interop.scenarios import SCENARIOS, Scenario
 from tests.interop.test_hudi_tables import payload
 from tests.interop.test_merge_on_read import MERGE_ON_READ
+from tests.support.clocks import SilentClock
 from tests.support.faulty import dead_pid, heartbeat_of
 from tests.support.golden_memory import write_slices
 from tests.support.in_process import writer_on
@@ -216,11 +217,11 @@ _DEAD: list[object] = []
 
 def die_midway(table: Path, instant: str) -> None:
     """A run that has written its files and no commit."""
-    run = compaction_run(writer_on(pyhudi.open_table(table).storage, SystemClock()), instant)
+    clock = SilentClock(SystemClock().now_ms(), step_ms=1)
+    run = compaction_run(writer_on(pyhudi.open_table(table).storage, clock), instant)
     _DEAD.append(run)
     work = run.__enter__()
     write_slices(work, instant)
-    work.run._heartbeat._ended.set()
     (table / ".hoodie" / ".heartbeat" / instant).write_bytes(heartbeat_of(dead_pid()))
 
 

@@ -18,6 +18,7 @@ from tests.support.spark_orders import arrow_of
 pytestmark = pytest.mark.spark
 
 READABLE = [name for name in golden_names("v6_cow_") if name != "v6_cow_custom_keygen_long"]
+READABLE += ["v8_cow_types", "v9_cow_clustered"]
 READ_BY_WORKERS = {
     "v6_cow_drop_partition_columns": "a column is in no file",
     "v6_cow_no_meta_fields": "meta columns are null whatever the files hold",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pyhudi.actions.commit import CommitMetadata, WriteStat
 from pyhudi.jobs.result import JobResult
 
 
@@ -17,6 +18,11 @@ class OutletEvent:
     """What a task says about an asset it wrote."""
 
     extra: dict[str, Any] = field(default_factory=dict)
+    added: list[Any] = field(default_factory=list)
+
+    def add(self, asset: Any, extra: dict[str, Any]) -> None:
+        """The event of an asset that an alias turned out to be."""
+        self.added.append((asset, extra))
 
 
 def task_context(task: Any, *, try_number: int = 1, cleared: int = 0) -> dict[str, Any]:
@@ -67,6 +73,30 @@ def timeline_folder(folder: Path, *names: str) -> str:
     return str(folder)
 
 
+def stamped_commit(
+    table: str,
+    time: str,
+    *partitions: str,
+    operation: str = "UPSERT",
+    action: str = "commit",
+    **stamp: str,
+) -> None:
+    """Complete an instant that wrote a row to each partition, stamped as our operators stamp."""
+    stats = {
+        path: (WriteStat(file_id=f"{path}-{time}", partition_path=path, num_inserts=1),)
+        for path in partitions
+    }
+    said = CommitMetadata(
+        partition_to_write_stats=stats,
+        extra_metadata={f"airflow.{name}": value for name, value in stamp.items()},
+        operation_type=operation,
+    )
+    # Instants appear whole, as those of writers do.
+    beside = Path(table, "beside")
+    beside.write_bytes(said.to_bytes())
+    beside.replace(Path(table, ".hoodie", f"{time}.{action}"))
+
+
 class Submissions(list[list[str]]):
     """Commands that would have run; each ends with the given result."""
 
@@ -91,6 +121,7 @@ def catch_submissions(monkeypatch: pytest.MonkeyPatch, result: JobResult) -> Sub
 
     caught = Submissions(result)
     monkeypatch.setattr(PyhudiSparkSubmitHook, "check_machine", lambda _: None)
+    monkeypatch.setattr(PyhudiSparkSubmitHook, "check_connectors", lambda *_: None)
     monkeypatch.setattr(upsert, "check_source", lambda *_, **__: None)
     monkeypatch.setattr(PyhudiSparkSubmitHook, "submit", lambda *a, **k: caught.submit(*a, **k))
     return caught

@@ -3,7 +3,7 @@
 import errno
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -91,6 +91,10 @@ class FaultyStorage:
     def list(self, path: str) -> list[FileStatus]:
         return self._call(lambda: self.inner.list(path))
 
+    def list_folders(self, paths: Iterable[str]) -> dict[str, Sequence[FileStatus]]:
+        """One call for each folder, as on a file system."""
+        return {path: self.list(path) for path in paths}
+
     def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
         return self._call(lambda: self.inner.walk(path, without))
 
@@ -102,6 +106,9 @@ class FaultyStorage:
 
     def read(self, path: str) -> bytes:
         return self._call(lambda: self.inner.read(path))
+
+    def read_settled(self, path: str) -> bytes:
+        return self.read(path)
 
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         return self._call(lambda: self.inner.open_input(path))
@@ -121,6 +128,11 @@ class FaultyStorage:
 
     def delete(self, path: str) -> bool:
         return self._call(lambda: self.inner.delete(path))
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """One call for each file, as on a file system."""
+        for path in paths:
+            self.delete(path)
 
     def delete_dir(self, path: str) -> None:
         """One call for each file, since no file system deletes a folder at once."""

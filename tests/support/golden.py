@@ -6,6 +6,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from decimal import Context
 from functools import cache
@@ -170,4 +171,19 @@ def _unpacked(name: str) -> Path:
         # Python before 3.11.4, as in Debian 12, has no filters; the archives are our own.
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(_session_folder())
+    _lay_down_source(_session_folder() / name)
     return _session_folder() / name
+
+
+def _lay_down_source(golden: Path) -> None:
+    """Put what a table was bootstrapped from where its index, which names whole paths, says."""
+    if not (golden / "source").exists():
+        return
+    made = json.loads((golden / "README.json").read_text(encoding="utf-8"))
+    source = Path(made["base_path_when_written"].removeprefix("file:")).parent / "source"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=source.parent)) / "source"
+    shutil.copytree(golden / "source", beside)
+    with suppress(OSError):  # another session has done so
+        beside.rename(source)
+    shutil.rmtree(beside.parent)

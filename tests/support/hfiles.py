@@ -5,19 +5,22 @@ import io
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import fastavro
 
 from pyhudi.basefile.hfile.crc32c import crc32c
-from pyhudi.basefile.protobuf import bytes_field, varint_field
+from pyhudi.basefile.hfile.reader import iter_entries, open_hfile
+from pyhudi.basefile.protobuf import bytes_field, fields_of, varint_field
+from pyhudi.basefile.protobuf import delimited as within
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from tests.support.log_files import SCHEMA
 
 GZ, NONE = 1, 2
 NO_CHECKSUM, CRC32, CRC32C = 0, 1, 2
 TRAILER_BYTES = 4096
+HEADER = struct.Struct(">8siiqBii")
 Entry = tuple[bytes, bytes]
 
 
@@ -127,3 +130,53 @@ def hfile_block(
     content = hfile([avro_entries(records, schema)], text, **how)
     header = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: text}
     return encode_block(BlockKind.HFILE, header, content)
+
+
+def entries_of(content: bytes) -> list[list[Entry]]:
+    """The entries of each data block of an HFile."""
+    found = []
+    for part in iter_entries(open_hfile(content)):
+        places = (part.key_starts, part.key_ends, part.value_starts, part.value_ends)
+        spans = zip(*(each.tolist() for each in places), strict=True)
+        found.append([(part.data[a:b], part.data[c:d]) for a, b, c, d in spans])
+    return found
+
+
+def said_at_the_end(content: bytes) -> dict[int, int]:
+    """The numbers of a trailer by those of their fields."""
+    message = within(content[-TRAILER_BYTES + 8 : -4])
+    return {field.number: field.value for field in fields_of(message)}
+
+
+def block_at(content: bytes, at: int) -> tuple[bytes, bytes, int]:
+    """The magic and the data of a block, and where the one before of its kind begins."""
+    magic, _, _, before, _, _, summed = HEADER.unpack_from(content, at)
+    data = content[at + HEADER.size : at + summed]
+    is_packed = said_at_the_end(content)[12] == GZ
+    return magic, gzip.decompress(data) if is_packed else data, before
+
+
+def index_entries(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Where each block begins, how long it is and its first key, of an index block.
+
+    Source: WritableUtils.readVLong, Hadoop 3.3.
+    """
+    at = 0
+    while at < len(data):
+        place, size, first = struct.unpack_from(">qib", data, at)
+        at += 13
+        digits = -112 - first if first < -112 else 0
+        length = int.from_bytes(data[at : at + digits], "big") if digits else first
+        at += digits
+        yield place, size, data[at : at + length]
+        at += length
+
+
+def meta_of(content: bytes) -> dict[bytes, bytes]:
+    """What an HFile holds beside its entries, by name."""
+    at = said_at_the_end(content)[2]
+    behind = at + HEADER.size + HEADER.unpack_from(content, at)[1]
+    if not said_at_the_end(content)[6]:
+        return {}
+    found = index_entries(block_at(content, behind)[1])
+    return {name: block_at(content, place)[1] for place, _, name in found}

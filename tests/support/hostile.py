@@ -24,6 +24,7 @@ from pyhudi.filegroup.slices import BaseFile
 from pyhudi.fileslice.opener import open_base
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.table.archived import ArchivedTimeline
+from pyhudi.table.bootstrap_index import FILE_ID_INDEX, PARTITION_INDEX, read_bootstrap_index
 from pyhudi.table.properties_file import PROPERTIES_FILE, load_config
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action, Instant, State
@@ -191,7 +192,7 @@ def _read_archive(storage: MemoryStorage) -> None:
 def _read_commit(storage: MemoryStorage) -> None:
     instant = Instant(time=TIME, action=Action.COMMIT, state=State.COMPLETED)
     found = active_of(storage).read_replace_commit(instant)
-    tuple(promises_of(TIME, found.commit.write_stats))
+    tuple(promises_of(TIME, found.commit.write_stats, {}))
     found.to_bytes()
 
 
@@ -227,11 +228,18 @@ def _table_files() -> dict[str, Decoder]:
         found = {"operationType": "UPSERT", "extraMetadata": {"schema": text}}
         return json.dumps(found).encode()
 
+    def read_index(storage: MemoryStorage) -> None:
+        storage.put(FILE_ID_INDEX, b"")
+        read_bootstrap_index(storage)
+
     def read_schema(storage: MemoryStorage) -> None:
         storage.put(PROPERTIES_FILE, properties[0])
         load_table(storage).schema()
 
     return {
+        "bootstrap index": Decoder(
+            PARTITION_INDEX, _seeds("v6_cow_bootstrap", PARTITION_INDEX), read_index
+        ),
         "properties": Decoder(PROPERTIES_FILE, properties, load_config),
         "schema in a commit": Decoder(f".hoodie/{TIME}.commit", [schema], read_schema, in_commit),
         "marker list": Decoder(markers, [lines], lambda storage: read_markers(storage, TIME)),

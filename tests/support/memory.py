@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -54,6 +54,9 @@ class MemoryStorage:
         }
         return [self._status(prefix + name) for name in sorted(names)]
 
+    def list_folders(self, paths: Iterable[str]) -> dict[str, Sequence[FileStatus]]:
+        return {path: self.list(path) for path in paths}
+
     def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
         prefix, left_out = f"{path}/" if path else "", f"{without}/"
         return tuple(
@@ -73,6 +76,9 @@ class MemoryStorage:
         if path not in self.files:
             raise MissingFileError(f"{path} is not there")
         return self.files[path]
+
+    def read_settled(self, path: str) -> bytes:
+        return self.read(path)
 
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         return located_input(pa.BufferReader(self.read(path)), self.absolute(path))

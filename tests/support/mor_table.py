@@ -54,9 +54,13 @@ def records(instant: str, *rows: Row, has_meta: bool = True) -> list[dict[str, A
 
 @dataclass(frozen=True)
 class MorTable:
-    """A table without partitions in a folder; instants are given by their last digits."""
+    """A table without partitions in a folder; instants are given by their last digits.
+
+    ``is_later`` says that it is of a version after 6, whose completed instants say when they ended.
+    """
 
     path: Path
+    is_later: bool = False
 
     @classmethod
     def make(cls, path: Path, **properties: str) -> MorTable:
@@ -85,9 +89,26 @@ class MorTable:
         own = {"pyhudi_merge_custom_merger": merger}
         return cls.make(path, hoodie_compaction_payload_class=CUSTOM_PAYLOAD, **own)
 
-    def instant(self, time: str, action: str = "deltacommit", body: str = "{}") -> None:
+    @classmethod
+    def of_version_9(cls, path: Path, **properties: str) -> MorTable:
+        """An empty one of version 9, which merges by event time unless ``properties`` say else."""
+        own = {
+            "hoodie_table_version": "9",
+            "hoodie_timeline_layout_version": "2",
+            "hoodie_record_merge_mode": "EVENT_TIME_ORDERING",
+            "hoodie_compaction_payload_class": "",
+        }
+        made = cls.make(path, **{**own, **properties})
+        (path / ".hoodie" / "timeline").mkdir()
+        return cls(made.path, is_later=True)
+
+    def instant(
+        self, time: str, action: str = "deltacommit", body: str = "{}", ended: str = ""
+    ) -> None:
         """A file of the timeline: ``action`` is what follows the time in its name."""
-        (self.path / ".hoodie" / f"{moment(time)}.{action}").write_text(body)
+        folder = self.path / ".hoodie" / ("timeline" if self.is_later else "")
+        end = f"_{moment(ended or time)}" if self.is_later and "." not in action else ""
+        (folder / f"{moment(time)}{end}.{action}").write_text(body)
 
     def commits(self, times: str) -> None:
         """Completed writes, of which each character is one."""

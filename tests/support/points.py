@@ -8,7 +8,8 @@ from typing import Final
 
 _ASKED = os.environ.get("PYHUDI_POINTS", "some")
 IS_WHOLE: Final = _ASKED == "all"
-STEP: Final = 3 if _ASKED == "few" else 1
+IS_FEW: Final = _ASKED == "few"
+STEP: Final = 3 if IS_FEW else 1
 """Of the points that are usually tried, every so many-th is."""
 EXAMPLES: Final = int(
     os.environ.get("PYHUDI_EXAMPLES") or {"few": 10, "all": 1_000}.get(_ASKED, 250)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from tests.simulator.anomalies import ANOMALIES
 from tests.support.crash_cases import Case, cases
 from tests.support.crashes import Course, World, course_of
 from tests.support.damaging import Damaged, damages_of, tables
@@ -69,6 +70,49 @@ gives (`tests/faults/test_hostile_bytes.py`; `make fuzz` tries more).
 | Bytes of | Examples |
 |---|---:|
 """
+_SIMULATED_TITLE: Final = "## Histories of several processes"
+_SIMULATED: Final = f"""\
+{_SIMULATED_TITLE}
+
+Two to four processes work on one table in a storage in memory: writes of every operation, cleans,
+compactions, log compactions, rollbacks, archivers, savepoints and readers, on tables of either
+type, writers one at a time or beside each other under each of the three locks. A seed draws what
+they do, whose storage call comes next, who is suspended past its heartbeat or its lease, who dies
+before or after a call, whose clock is wrong or jumps, which call fails and which answer is lost.
+`make test` plays 10,000 such histories, `make simulate` a million (`tests/simulator/`). In each:
+
+- whenever a write is completed or taken back the table has the rows that the completed writes
+  leave, one after another; at the end also as of every instant that can still be read, and a
+  reader whose calls are mixed with others' sees the rows of one moment;
+- what was acknowledged is there, what was refused is not, a key is there once;
+- after the next write and clean no file, marker, heartbeat or pending instant is left that no
+  commit accounts for; an instant that left the timeline is in the archive, once; a savepoint has
+  its files.
+
+Production's own functions run: requests, recovery, instants, exclusions, locks, rollbacks,
+cleans, plans, archives, views of files. **Simulated by stand-ins** are the data files, rows as
+JSON behind the names, markers, block headers and statistics of real ones, with a lookup and a
+merge of their own; a share of the histories is played with the whole pipeline and real Parquet
+files (`tests/simulator/test_whole.py`). **Not simulated**: restores, clusterings, key moves of
+global indexes, the BUCKET index, ordering values, early conflict detection, tasks that run twice,
+storages that break what `storage/storage.py` promises but for a listing that is behind, and of
+neighbours only a writer that undoes whatever is pending and one that deletes the holder's lock.
+
+Where no lock is taken, a writer that is suspended between its last look and its commit, for
+longer than its heartbeat lasts, is seen for a moment after it has been rolled back: it takes
+itself back with its next call. So does one that is suspended between confirming its lock and the
+commit, for longer than its lease lasts. Where writers also leave dead ones alone
+(`hoodie.clean.failed.writes.policy=LAZY` in single-writer mode) nothing keeps such a one from
+hiding what came after it. Such histories are counted and not judged.
+
+Each anomaly below is reached by a schedule that is written down (`tests/simulator/anomalies.py`):
+with its guard it is kept out, and with the guard replaced by nothing the simulator finds it. So do
+histories that only a seed draws, within the 3,000 that one core plays in a minute
+(`tests/simulator/test_guards.py`): a third of them are scenes, in which who meets whom is given.
+
+| Anomaly | What keeps it out |
+|---|---|
+"""
 _KILLED_TITLE: Final = "## Real processes killed"
 _KILLED: Final = f"""\
 {_KILLED_TITLE}
@@ -126,6 +170,8 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
         _BYTES,
         *(_row(name, count) for name, count in sorted(examples.items())),
         _row("all", sum(examples.values())),
+        "\n",
+        section_of_histories(),
         *(("\n", killed) if killed else ()),
     ]
     PAGE.write_text("".join(parts), encoding="utf-8")
@@ -135,10 +181,16 @@ def write_kills(told: Collection[str]) -> None:
     """Write the section of killed processes, when all that are to be killed were."""
     if {kill.name for kill in kills()} != set(told):
         return
-    page, before = PAGE.read_text(encoding="utf-8"), _killed_section()
+    # Other sections may follow.
+    page, before = PAGE.read_text(encoding="utf-8"), _killed_section().partition("\n## ")[0]
     section = section_of_kills()
     page = page.replace(before, section) if before else f"{page}\n{section}"
     PAGE.write_text(page, encoding="utf-8")
+
+
+def section_of_histories() -> str:
+    """The section of what the simulator plays."""
+    return "".join([_SIMULATED, *(_row(each.name, each.guard.what) for each in ANOMALIES)])
 
 
 def section_of_kills() -> str:
@@ -152,7 +204,7 @@ def section_of_kills() -> str:
 
 
 def _killed_section() -> str:
-    """What the page says now of killed processes, which comes last on it."""
+    """What the page says now of killed processes, and after it."""
     _, title, rest = PAGE.read_text(encoding="utf-8").partition(_KILLED_TITLE)
     return title + rest
 

@@ -31,7 +31,8 @@ BALLOON = "balloon"
 """The file that takes all that was left of a disk."""
 CALLS = ("read", "open_input", "open_output", "create", "put", "delete", "delete_dir")
 _MINUTES = 300
-_TRAP, _DRIVER_PID, _CALLED = "trap.json", "driver.pid", "called"
+_POLL_S = 0.05
+_TRAP, _DRIVER_PID, _CALLED, _RELEASED = "trap.json", "driver.pid", "called", "released"
 _JVM_OF_DAEMON: list[int] = []
 
 
@@ -39,8 +40,8 @@ _JVM_OF_DAEMON: list[int] = []
 class Trap:
     """What is waited for, and who is killed before it is done.
 
-    Instead, a ``disk`` may be filled, or nobody is killed, and whoever came does not go on for
-    minutes. Of a cluster, a worker's JVM is that of its executor.
+    Instead, a ``disk`` may be filled, or nobody is killed, and whoever came does not go on until
+    ``release``, or for minutes. Of a cluster, a worker's JVM is that of its executor.
 
     ``call`` is a method of a storage; or ``fill``, the middle of a file that is written; or
     ``source``, where a worker reads rows to write. ``path`` is searched in the path within the
@@ -61,6 +62,11 @@ class Trap:
 def times_sprung(folder: Path) -> int:
     """How often the trap of a folder was sprung."""
     return len(list(folder.glob("sprung-*")))
+
+
+def release(folder: Path) -> None:
+    """Let whoever waits in the trap of a folder go on."""
+    (folder / _RELEASED).touch()
 
 
 def install() -> None:
@@ -173,7 +179,9 @@ def _spring(trap: Trap, folder: Path) -> None:
     if trap.victim == DISK:
         _fill_up(Path(trap.disk) / BALLOON)
     elif trap.victim == NOBODY:
-        time.sleep(_MINUTES)
+        end = time.monotonic() + _MINUTES
+        while not (folder / _RELEASED).exists() and time.monotonic() < end:
+            time.sleep(_POLL_S)
     elif trap.victim == DRIVER:
         os.kill(int((folder / _DRIVER_PID).read_text()), signal.SIGKILL)
     elif trap.victim == JVM:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi.actions.clean import CleanMetadata, CleanPlan
+from pyhudi.actions.clean import CleanedPartition, CleanMetadata, CleanPlan
 from pyhudi.actions.container import record_schema
 from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import read_container, write_container
@@ -56,7 +56,7 @@ def test_a_plan_of_version_1_names_files_alone() -> None:
     assert (plan.names, plan.emptied) == ({"p": ("a.parquet",)}, ())
 
 
-def test_files_of_the_source_of_a_bootstrap_are_nobodys_to_clean() -> None:
+def test_files_of_the_source_of_a_bootstrap_stand_apart() -> None:
     (record,) = read_container(body(".requested"))
     files = [
         {"filePath": "/t/p/a.parquet", "isBootstrapBaseFile": False},
@@ -65,6 +65,12 @@ def test_files_of_the_source_of_a_bootstrap_are_nobodys_to_clean() -> None:
     more = {**record, "filePathsToBeDeletedPerPartition": {"p": files}}
     plan = CleanPlan.from_bytes(write_container(record_schema("HoodieCleanerPlan"), more))
     assert plan.names == {"p": ("a.parquet",)}
+    assert plan.sources == {"p": ("/source/b.parquet",)}
+    assert CleanPlan.from_bytes(plan.to_bytes()) == plan
+    cleaned = CleanedPartition(deleted=("a.parquet",), sources=plan.sources["p"])
+    done = CleanMetadata(earliest="1", policy=plan.policy, partitions={"p": cleaned})
+    assert CleanMetadata.from_bytes(done.to_bytes()) == done
+    assert done.files_deleted == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"Obj", body()[:300], body(".requested")[:-40]])

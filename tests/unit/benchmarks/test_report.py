@@ -77,3 +77,28 @@ def test_a_page_without_markers_is_refused(tmp_path: Path, marker: str) -> None:
     done = rendered(page, results)
     assert done.returncode != 0
     assert "no markers" in done.stderr
+
+
+def test_several_writers_and_tables_on_a_store_have_sections(tmp_path: Path) -> None:
+    page, results = tmp_path / "performance.md", tmp_path / "results.jsonl"
+    page.write_text(PAGE)
+    about = {"date": "2026-11-23", "command": "python writers.py", "repeat": 1, "upserts": 20}
+    about |= {"storage": "local", "table_type": "copy_on_write"}
+    told = {"engine": "pyhudi_in_process", "step": "disjoint, 8", "run": 1, "seconds": 2.0}
+    told |= {"commits_per_second": 7.25, "median_seconds": 0.5, "tries_again": 3, "failed": 0}
+    told |= {"is_right": True, "anomalies": 0, "load": 3.2}
+    found = [{"about": about}, told, {"ended": True}]
+    text = "".join(json.dumps({"benchmark": "writers", **each}) + "\n" for each in found)
+    disk = {"engine": "pyhudi", "step": "upsert_u1", "run": 1, "seconds": 2.0, "load": 1.0}
+    store = {**disk, "engine": "pyhudi_s3", "seconds": 2.5, "requests_get": 12}
+    about = {**about, "command": "python upsert.py", "scale_factor": "1", "layout": "flat"}
+    found = [{"about": {**about, "storage": "s3"}}, disk, store, {"ended": True}]
+    text += "".join(json.dumps({"benchmark": "upsert", **each}) + "\n" for each in found)
+    results.write_text(text)
+    done = rendered(page, results)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "| pyhudi_in_process | disjoint | 8 | 7.25 | 0.50 | 3 | 0 |" in text
+    assert "### Write steps, lineitem, scale factor 1, flat, on S3" in text
+    assert "Old, 99.9 s." in text
+    assert "| upsert_u1 | 2.00 | 2.50 | 1.25 |" in text

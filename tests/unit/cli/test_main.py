@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi.cli import main as module
-from pyhudi.cli.commands import COMMANDS, PLANS, SERVICES
+from pyhudi.cli.commands import COMMANDS, LOCKS, PLANS, SERVICES
 from pyhudi.errors import ConflictError, InvariantError, StorageError
 from tests.support.console import Shell
 from tests.support.golden import golden_copy
@@ -22,16 +22,18 @@ NEEDED = {
     "rollback": ("--instant", INSTANT),
     "restore": ("--instant", INSTANT),
 }
+TWO_WORDS = ("plan", "lock")
 OF_A_TABLE = [
     *((name, *NEEDED.get(name, ())) for name in (*COMMANDS, *SERVICES)),
     *(("plan", name) for name in PLANS),
+    *(("lock", name) for name in LOCKS),
 ]
 """A line of each command, the table left out."""
 
 
 def on(table: object, words: tuple[str, ...]) -> list[object]:
     """A line of a command about a table."""
-    place = 2 if words[0] == "plan" else 1
+    place = 2 if words[0] in TWO_WORDS else 1
     return [*words[:place], table, *words[place:]]
 
 
@@ -47,11 +49,10 @@ class TestEveryCommand:
         (tmp_path / "file").write_text("")
         refused(pyhudi, on(tmp_path / "file", words), "is no folder")
 
-    @pytest.mark.parametrize("version", ["5", "8"])
-    def test_it_refuses_a_table_of_a_version_that_is_not_read(
-        self, words, version: str, pyhudi: Shell, tmp_path: Path
+    def test_it_refuses_a_table_of_a_version_that_is_not_known(
+        self, words, pyhudi: Shell, tmp_path: Path
     ) -> None:
-        table = MorTable.make(tmp_path / "made", hoodie_table_version=version)
+        table = MorTable.make(tmp_path / "made", hoodie_table_version="5")
         refused(pyhudi, on(table.path, words), "version")
 
     def test_it_refuses_a_misspelt_option(self, words, pyhudi: Shell, tmp_path: Path) -> None:
@@ -63,11 +64,22 @@ class TestEveryCommand:
         refused(pyhudi, line, "did you mean region?")
 
     def test_its_help_begins_with_how_to_write_it(self, words, pyhudi: Shell, capsys) -> None:
-        given = words[: 2 if words[0] == "plan" else 1]
+        given = words[: 2 if words[0] in TWO_WORDS else 1]
         with pytest.raises(SystemExit) as end:
             pyhudi(*given, "--help")
         assert not end.value.code
         assert capsys.readouterr().out.startswith(f"usage: pyhudi {' '.join(given)} [-h]")
+
+
+@pytest.mark.parametrize(
+    "words", [each for each in OF_A_TABLE if each[0] in (*SERVICES, "plan")], ids=" ".join
+)
+@pytest.mark.parametrize("version", ["8", "9"])
+def test_a_service_refuses_a_table_of_a_version_that_is_not_written(
+    words: tuple[str, ...], version: str, pyhudi: Shell, tmp_path: Path
+) -> None:
+    table = MorTable.make(tmp_path / "made", hoodie_table_version=version)
+    refused(pyhudi, on(table.path, words), f"version {version}")
 
 
 def refused(pyhudi: Shell, words: list[object], reason: str) -> None:

@@ -18,7 +18,6 @@ from pyhudi.errors import OptionError, UnsupportedError
         ("hoodie.datasource.meta.sync.enable", "true"),
         ("hoodie.allow.operation.metadata.field", "true"),
         ("hoodie.precommit.validators", "org.x.Mine"),
-        ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
         ("hoodie.datasource.write.record.merger.impls", "org.x.Mine"),
     ],
 )

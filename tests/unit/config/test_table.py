@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pyhudi.config.options.merging import DEFAULT_PAYLOAD
+from pyhudi.config.options.merging import DEFAULT_PAYLOAD, MergeMode, PartialUpdate
 from pyhudi.config.properties import parse
 from pyhudi.config.table import TableConfig, TableType, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
@@ -78,6 +78,90 @@ def test_a_payload_class_with_its_own_rules_is_refused_by_name() -> None:
         _ = TableConfig.from_properties(properties).merge_mode
 
 
+_MODEL, _MERGING = "org.apache.hudi.common.model.", "hoodie.record.merge."
+_PAYLOAD_BASED = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.mark.parametrize("version", ["8", "9"])
+@pytest.mark.parametrize(
+    ("named", "payload", "ordering", "mode"),
+    [
+        ("COMMIT_TIME_ORDERING", None, "ts", MergeMode.COMMIT_TIME),
+        ("EVENT_TIME_ORDERING", None, "ts", MergeMode.EVENT_TIME),
+        ("EVENT_TIME_ORDERING", None, "", MergeMode.COMMIT_TIME),
+        ("EVENT_TIME_ORDERING", "EventTimeAvroPayload", "ts", MergeMode.EVENT_TIME),
+        ("CUSTOM", "PartialUpdateAvroPayload", "ts", MergeMode.PARTIAL_UPDATE),
+        ("CUSTOM", "AWSDmsAvroPayload", "ts", MergeMode.DMS),
+        ("", "OverwriteWithLatestAvroPayload", "ts", MergeMode.COMMIT_TIME),
+        ("", None, "ts", MergeMode.EVENT_TIME),
+    ],
+)
+def test_a_table_of_a_later_version_merges_by_the_mode_that_it_names(
+    version: str, named: str, payload: str | None, ordering: str, mode: MergeMode
+) -> None:
+    properties = {
+        **MINIMAL,
+        "hoodie.table.version": version,
+        "hoodie.table.ordering.fields": ordering,
+        "hoodie.compaction.payload.class": f"{_MODEL}{payload}" if payload else "",
+        **({f"{_MERGING}mode": named} if named else {}),
+    }
+    assert TableConfig.from_properties(properties).merge_mode is mode
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({f"{_MERGING}strategy.id": "1-2"}, "merge strategy 1-2"),
+        ({"hoodie.compaction.payload.class": "org.x.Own"}, r"merged by org\.x\.Own"),
+        (
+            {
+                "hoodie.compaction.payload.class": f"{_MODEL}debezium.PostgresDebeziumAvroPayload",
+                f"{_MERGING}strategy.id": _PAYLOAD_BASED,
+            },
+            "PostgresDebezium",
+        ),
+    ],
+)
+def test_a_rule_of_their_own_is_refused_by_name_in_later_versions(more, message: str) -> None:
+    properties = {**MINIMAL, "hoodie.table.version": "9", f"{_MERGING}mode": "CUSTOM", **more}
+    with pytest.raises(UnsupportedError, match=message):
+        _ = TableConfig.from_properties(properties).merge_mode
+
+
+def test_a_mode_that_is_none_is_named() -> None:
+    properties = {**MINIMAL, "hoodie.table.version": "9", f"{_MERGING}mode": "NEWEST"}
+    with pytest.raises(CorruptTableError, match="NEWEST"):
+        _ = TableConfig.from_properties(properties).merge_mode
+
+
+def test_partial_updates_of_version_9_stand_in_its_properties() -> None:
+    config = TableConfig.from_properties(properties_of("v9_mor_partial_payload"))
+    assert (config.merge_mode, config.partial_update) == (
+        MergeMode.EVENT_TIME,
+        PartialUpdate.IGNORE_DEFAULTS,
+    )
+    unavailable = f"{_MERGING}property.hoodie.write.partial.update.unavailable.value"
+    debezium = {"hoodie.table.partial.update.mode": "FILL_UNAVAILABLE", unavailable: "__lost"}
+    config = TableConfig.from_properties({**MINIMAL, **debezium})
+    assert (config.partial_update, config.unavailable_value) == (
+        PartialUpdate.FILL_UNAVAILABLE,
+        "__lost",
+    )
+    assert TableConfig.from_properties(MINIMAL).partial_update is None
+
+
+def test_folders_of_layout_2_are_those_that_its_properties_name() -> None:
+    first = TableConfig.from_properties(MINIMAL)
+    assert first.archive_path == ".hoodie/archived"
+    later = TableConfig.from_properties(
+        {**MINIMAL, "hoodie.table.version": "8", "hoodie.archivelog.folder": "archived"}
+    )
+    assert (later.timeline_folder, later.archive_path) == ("timeline", ".hoodie/timeline/history")
+    named = {"hoodie.timeline.path": "t", "hoodie.timeline.history.path": "h"}
+    assert TableConfig.from_properties({**later.raw, **named}).archive_path == ".hoodie/t/h"
+
+
 @pytest.mark.parametrize(
     ("properties", "problem"),
     [
@@ -112,3 +196,4 @@ def test_switching_the_metadata_table_off_keeps_every_other_property() -> None:
 def test_what_a_version_implies() -> None:
     assert TableVersion.SIX.timeline_layout is TimelineLayout.ONE
     assert TableVersion.EIGHT.timeline_layout is TimelineLayout.TWO
+    assert [version for version in TableVersion if version.is_written] == [TableVersion.SIX]

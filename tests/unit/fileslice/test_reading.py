@@ -8,6 +8,7 @@ import pytest
 import pyhudi
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.fileslice.reading import SliceReading
+from pyhudi.fileslice.span import RequestedSpan
 from pyhudi.table.slice_reading import slice_reading
 from tests.support.mor_table import COMMIT_TIME, MorTable, moment
 
@@ -22,7 +23,8 @@ def planned(
         made.instant(time)
     made.instant("4", "deltacommit.inflight")
     table = pyhudi.open_table(str(made.path))
-    return slice_reading(table, table.schema(), as_of=as_of, begin=begin)
+    span = None if begin is None else RequestedSpan(after=begin)
+    return slice_reading(table, table.schema(), as_of=as_of, span=span)
 
 
 def test_merging_takes_the_key_what_orders_and_what_deletes(tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ def instants(*blocks: Block, wanted: str = "123456789") -> str:
 
 PAIR = (data("1"), data("2"))
 TORN = Block(file="f", offset=0, size_bytes=9, kind=BlockKind.CORRUPT, is_torn=True)
-PARTIAL = {HeaderKey.INSTANT_TIME: "1", HeaderKey.IS_PARTIAL: "true"}
 JOINED = (*PAIR, data("4", "1,2"))
 
 
@@ -87,9 +86,6 @@ def test_blocks_of_writes_that_are_not_wanted_are_left_out() -> None:
         pytest.param(data(""), CorruptTableError, "of which write", id="no_instant"),
         pytest.param(rollback("1", "7"), UnsupportedError, "command '7'", id="command"),
         pytest.param(rollback(""), UnsupportedError, "COMMAND block", id="no_target"),
-        pytest.param(
-            block(BlockKind.AVRO, header=PARTIAL), UnsupportedError, "parts of rows", id="partial"
-        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(block: Block, error: type, message: str) -> None:

@@ -175,7 +175,7 @@ def test_who_finds_a_writer_at_work_waits_before_its_rows_are_read(
 
     stage = module.stage
     monkeypatch.setattr(module, "stage", lambda *given: staged.append(1) or stage(*given))
-    monkeypatch.setattr("pyhudi.transaction.turn.time.sleep", slept)
+    monkeypatch.setattr("time.sleep", slept)
     result = write(table, orders(("new", "p0", 2, "mine")), "upsert", options)
     assert (result.status, staged) == ("committed", [1])
     assert result.seconds["wait"] >= 0

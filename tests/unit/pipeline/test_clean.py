@@ -296,7 +296,10 @@ def test_a_wrong_request_is_refused(
 
 
 def test_a_table_that_is_not_written_here_is_not_cleaned(tmp_path: Path) -> None:
-    table = golden_copy("v6_cow_bootstrap", tmp_path)
+    table = golden_copy("v6_cow_basic", tmp_path)
+    properties = table / ".hoodie" / "hoodie.properties"
+    text = properties.read_text().replace("hoodie.table.version=6", "hoodie.table.version=8")
+    properties.write_text(text)
     with pytest.raises(UnsupportedError, match="cannot be cleaned"):
         clean(table)
 

@@ -8,7 +8,7 @@ import pytest
 
 import pyhudi
 from pyhudi.config.read import ReadConfig
-from pyhudi.errors import HudiError, OptionError, RequestError, UnsupportedError
+from pyhudi.errors import CorruptTableError, HudiError, OptionError, RequestError, UnsupportedError
 from pyhudi.read.query import plan_read
 from tests.support.golden import golden_copy, golden_table
 
@@ -78,9 +78,8 @@ def test_a_merger_that_a_table_names_is_run_only_when_the_query_names_it(tmp_pat
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        pytest.param("hoodie.table.version", "8", "table version 8", id="version_8"),
-        pytest.param("hoodie.table.version", "9", "table version 9", id="version_9"),
         pytest.param("hoodie.table.base.file.format", "HFILE", "HFILE", id="hfile"),
+        pytest.param("hoodie.table.base.file.format", "LANCE", "LANCE", id="lance"),
     ],
 )
 def test_tables_that_cannot_be_read_yet_are_named(tmp_path, key: str, value: str, message: str):
@@ -90,12 +89,14 @@ def test_tables_that_cannot_be_read_yet_are_named(tmp_path, key: str, value: str
         pyhudi.read_table(table)
 
 
-def test_rows_that_lie_outside_the_table_are_not_read_yet(tmp_path: Path) -> None:
+def test_a_skeleton_that_no_index_names_has_keys_and_no_rows(tmp_path: Path) -> None:
     table = golden_copy("v6_cow_bootstrap_full", tmp_path)
     for path in sorted(table.rglob("*00000000000002*")):
         path.rename(path.with_name(path.name.replace("00000000000002", "00000000000001")))
-    with pytest.raises(UnsupportedError, match="bootstrapped with METADATA_ONLY"):
+    with pytest.raises(CorruptTableError, match="index does not say which file has its rows"):
         pyhudi.read_table(table, as_of="00000000000001")
+    keys = pyhudi.read_table(table, as_of="00000000000001", columns=["_hoodie_record_key"])
+    assert keys.num_rows == 24
 
 
 def test_partition_columns_that_neither_file_nor_path_states_are_refused(tmp_path: Path) -> None:

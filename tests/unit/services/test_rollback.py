@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import pyhudi
+from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import read_container
 from pyhudi.services.recovery import recover
-from pyhudi.services.rollback import plan_rollback, roll_back
+from pyhudi.services.rollback import plan_rollback, roll_back, rollback_target, rollbacks_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 from pyhudi.timeline.clock import SystemClock
@@ -57,6 +58,18 @@ def test_the_plan_names_the_files_of_the_markers():
     assert planned == {storage.absolute(path) for path in written}
     assert [request.partition for request in by_markers.requests] == ["x", "z"]
     assert by_markers.instant.time == instant
+
+
+def test_a_plan_that_another_is_writing_says_nothing_yet():
+    storage = new_table()
+    instant = dead_write(storage, BATCH, clock_at())
+    rollback = Instant(time=f"{int(instant) + 1}", action=Action.ROLLBACK, state=State.REQUESTED)
+    storage.create(f".hoodie/{rollback.time}.rollback.requested", b"")
+    active = active_of(storage)
+    assert rollback_target(active, rollback) is None
+    assert rollbacks_of(active, active.load(), instant) == ()
+    with pytest.raises(CorruptTableError, match="a rollback plan cannot be read"):
+        rollback_target(active, rollback.in_state(State.INFLIGHT))
 
 
 def test_the_rollback_tells_what_it_deleted():

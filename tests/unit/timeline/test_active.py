@@ -8,6 +8,7 @@ from pyhudi.actions.commit import CommitMetadata
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import AlreadyExistsError, CorruptTableError, MissingFileError, StorageError
 from pyhudi.storage.schemes import open_storage
+from pyhudi.table.table import open_table
 from pyhudi.timeline.instant import Action, Instant, State
 from tests.support.clocks import FakeClock
 from tests.support.faulty import Fault, Faults, FaultyStorage
@@ -35,10 +36,18 @@ def commit(state: State = State.REQUESTED, action: Action = Action.COMMIT) -> In
 
 @pytest.mark.parametrize("name", golden_names())
 def test_the_timeline_of_a_table_of_hudi_is_the_one_hudi_lists(name: str) -> None:
-    timeline = active_of(open_storage(str(golden_table(name)))).load()
+    table = open_table(golden_table(name))
+    timeline = table.active.load()
     found = sorted((i.time, i.action.value, i.state.name) for i in timeline)
     listed = [(i["requested"], i["action"], i["state"]) for i in golden_instants(name)]
     assert found == sorted(listed)
+    if table.config.version is not TableVersion.SIX:
+        told = {(i.time, i.action.value): i.completion_time for i in timeline.completed()}
+        assert told == {
+            (i["requested"], i["action"]): i["completed"]
+            for i in golden_instants(name)
+            if i["completed"]
+        }
 
 
 def test_an_instant_goes_through_its_states(tmp_path) -> None:

@@ -90,3 +90,24 @@ def test_a_pending_write_older_than_every_commit_is_not_taken_for_an_archived_on
 def test_a_savepointed_commit_does_not_begin_the_listed_ones() -> None:
     timeline = Timeline.of([instant("1"), instant("1", Action.SAVEPOINT), instant("5")])
     assert timeline.is_committed("3")
+
+
+def test_completions_are_those_of_writes_and_only_where_they_are_told() -> None:
+    done = [
+        Instant(time="1", action=Action.COMMIT, state=State.COMPLETED, completion_time="4"),
+        Instant(time="2", action=Action.CLEAN, state=State.COMPLETED, completion_time="3"),
+        instant("3"),
+        instant("5", state=INFLIGHT),
+    ]
+    assert Timeline.of(done).completions() == {"1": "4"}
+
+
+def test_what_was_completed_later_counts_as_pending() -> None:
+    done = [
+        Instant(time=time, action=Action.COMMIT, state=State.COMPLETED, completion_time=ended)
+        for time, ended in (("1", "6"), ("2", "3"), ("4", "5"))
+    ]
+    then = Timeline.of(done).completed_by("5")
+    assert times(then.completed()) == ["2", "4"]
+    assert times(then.pending()) == ["1"]
+    assert then.start == "1"

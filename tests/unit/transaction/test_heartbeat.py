@@ -2,10 +2,13 @@
 
 import os
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
 from pyhudi.config.write import HeartbeatConfig
+from pyhudi.timeline.clock import SystemClock
 from pyhudi.transaction.heartbeat import (
     HEARTBEATS,
     Heartbeat,
@@ -15,6 +18,7 @@ from pyhudi.transaction.heartbeat import (
     names_beside_heartbeats,
     start_heartbeat,
 )
+from tests.support.clocks import SilentClock
 from tests.support.faulty import Fault, Faults, FaultyStorage, dead_pid, heartbeat_of
 from tests.support.memory import MemoryStorage
 
@@ -81,7 +85,7 @@ def test_a_heartbeat_is_renewed_until_it_is_left():
     storage = MemoryStorage()
     start_heartbeat(storage, INSTANT)
     storage.put(PATH, b"old")
-    with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=10)):
+    with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=10), SystemClock()):
         deadline = time.monotonic() + 10
         while storage.read(PATH) == b"old" and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -89,9 +93,33 @@ def test_a_heartbeat_is_renewed_until_it_is_left():
     assert storage.files == {}
 
 
+def test_a_heartbeat_that_lapsed_once_has_lapsed_though_it_is_renewed():
+    """Of a process that was suspended it is renewed before anything else is done."""
+    storage, clock = MemoryStorage(now_ms=NOW), BeatingByHand(NOW)
+    start_heartbeat(storage, INSTANT)
+    with Heartbeat(storage, INSTANT, CONFIG, clock) as heartbeat:
+        clock.advance(1999)
+        clock.beat()
+        assert (heartbeat.is_fresh, heartbeat.has_lapsed) == (True, False)
+        clock.advance(2000)
+        assert (heartbeat.is_fresh, heartbeat.has_lapsed) == (False, True)
+        clock.beat()
+        assert (heartbeat.is_fresh, heartbeat.has_lapsed) == (True, True)
+
+
+class BeatingByHand(SilentClock):
+    """A clock that repeats what it is to repeat when it is told to."""
+
+    def repeating(
+        self, act: Callable[[], None], every_s: float, name: str
+    ) -> AbstractContextManager[None]:
+        self.beat = act
+        return super().repeating(act, every_s, name)
+
+
 def test_a_heartbeat_that_cannot_be_renewed_or_deleted_stops_no_write():
     storage = FaultyStorage(MemoryStorage(), Faults(Fault.FULL_DISK, 1))
-    with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=1)):
+    with Heartbeat(storage, INSTANT, HeartbeatConfig(interval_ms=1), SystemClock()):
         deadline = time.monotonic() + 10
         while storage.faults.calls < 3 and time.monotonic() < deadline:
             time.sleep(0.002)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from pyhudi.errors import AlreadyExistsError, ConflictError, StorageError
+from pyhudi.timeline.active import Metadata
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.transaction import exclusion
-from pyhudi.transaction.exclusion import Writer, live_writers
+from pyhudi.transaction.exclusion import Alone, Writer, live_writers
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkedFile, MarkerType, leave_marker
 from tests.support.clocks import FakeClock
@@ -22,7 +22,7 @@ FIRST = "20260101000000000"
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exclusion.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
 
 
 def commit(storage: MemoryStorage, clock: FakeClock) -> str:
@@ -73,7 +73,8 @@ def test_a_time_requested_without_a_heartbeat_is_left_as_it_was():
             super().create(path, data)
 
     storage = Late(new_table().files, NOW_MS)
-    with InstantRun(writer_on(storage, FakeClock(NOW_MS)), Action.COMMIT) as run:
+    writer, exclusion = writer_on(storage, FakeClock(NOW_MS)), Alone(passes_dead=True)
+    with InstantRun(writer, Action.COMMIT, exclusion=exclusion) as run:
         assert run.instant == "20260101000000001"
         assert storage.below(".hoodie/.heartbeat") == [".hoodie/.heartbeat/20260101000000001"]
         run.withdraw()
@@ -102,7 +103,8 @@ def test_a_writer_whose_process_is_gone_is_no_rival():
     first.__enter__()
     bury(storage)
     assert live_writers(writer_on(storage, clock)) == []
-    with InstantRun(writer_on(storage, clock), Action.COMMIT) as second:
+    second_exclusion = Alone(passes_dead=True)
+    with InstantRun(writer_on(storage, clock), Action.COMMIT, exclusion=second_exclusion) as second:
         assert second.instant > first.instant
         second.withdraw()
     first.withdraw()
@@ -165,6 +167,13 @@ class Recording:
         if self.refuses:
             raise ConflictError("others are in")
 
+    def agree(self, writer: Writer, instant: Instant, metadata: Metadata | None) -> Metadata | None:
+        self.ask("agree", writer.active.is_requested(instant))
+        return metadata
+
+    def overlooked(self, writer: Writer, instant: Instant) -> None:
+        self.ask("overlooked", instant.is_completed)
+
     def ask(self, what: str, is_so: bool) -> None:
         self.asked.append((what, is_so))
 
@@ -188,6 +197,8 @@ def test_who_keeps_others_out_is_asked_before_files_go_and_before_the_commit(ref
 
     raised = outcome(write)
     assert exclusion.asked[:3] == [("begin", True), ("check_marked", True), ("check_held", True)]
+    last = [("check_marked", True)] if refuses else [("agree", True), ("overlooked", True)]
+    assert exclusion.asked[3:5] == last
     is_there = [(Action.COMMIT, State.COMPLETED)]
     assert states(storage) == ([(Action.ROLLBACK, State.COMPLETED)] if refuses else is_there)
     assert isinstance(raised, ConflictError) == refuses

@@ -11,7 +11,6 @@ from pyhudi.errors import WriterAtWorkError
 from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.timeline.instant import Action
-from pyhudi.transaction import turn as module
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.heartbeat import HEARTBEATS
 from pyhudi.transaction.instant_run import InstantRun
@@ -33,8 +32,8 @@ class Passing:
         self.clock, self.now = clock, 0.0
         self.events: list[tuple[float, Callable[[], object]]] = []
 
-    def monotonic(self) -> float:
-        return self.now
+    def monotonic_ms(self) -> float:
+        return self.now * 1000
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -52,7 +51,8 @@ def clock() -> FakeClock:
 @pytest.fixture
 def passing(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Passing:
     passing = Passing(clock)
-    monkeypatch.setattr(module, "time", passing)
+    monkeypatch.setattr(clock, "monotonic_ms", passing.monotonic_ms)
+    monkeypatch.setattr(clock, "sleep", passing.sleep)
     return passing
 
 

@@ -5,28 +5,19 @@ import struct
 
 import pytest
 
-from pyhudi.basefile.hfile.reader import iter_entries, open_hfile
+from pyhudi.basefile.hfile.reader import open_hfile
 from pyhudi.basefile.protobuf import bytes_field
 from pyhudi.errors import CorruptTableError, HudiError, UnsupportedError
 from pyhudi.logfile.framing import BlockKind, HeaderKey
 from tests.support import hfiles
 from tests.support.hfiles import CRC32, CRC32C, GZ, NO_CHECKSUM, NONE, Entry, block, entry, hfile
+from tests.support.hfiles import entries_of as read
 from tests.support.log_files import golden_blocks
 
 ENTRIES: list[Entry] = [(b"a", b"one"), (b"b", b""), ("ß".encode(), b"three")]
 OTHERS: list[Entry] = [(b"k" * 300, b"x" * 70_000)]
 CHECKSUMS = pytest.mark.parametrize("checksum", [NO_CHECKSUM, CRC32, CRC32C])
 CODECS = pytest.mark.parametrize("codec", [NONE, GZ])
-
-
-def read(content: bytes) -> list[list[Entry]]:
-    """The entries of each data block."""
-    found = []
-    for part in iter_entries(open_hfile(content)):
-        places = (part.key_starts, part.key_ends, part.value_starts, part.value_ends)
-        spans = zip(*(each.tolist() for each in places), strict=True)
-        found.append([(part.data[a:b], part.data[c:d]) for a, b, c, d in spans])
-    return found
 
 
 @CODECS

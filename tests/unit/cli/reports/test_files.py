@@ -40,3 +40,15 @@ def test_it_says_when_it_leaves_slices_out(pyhudi: Shell, table: Path) -> None:
     found = pyhudi.json("files", table, "--limit", 1)
     assert len(found["file_slices"]) == 1
     assert found["remarks"] == ["The first 1 of 2 slices; --limit 0 shows all."]
+
+
+def test_files_outside_a_bootstrapped_table_are_told_with_their_bytes(pyhudi: Shell) -> None:
+    found = pyhudi.json("files", golden_table("v6_mor_bootstrap"))
+    named = [each for each in found["file_slices"] if each["source"]]
+    assert {each["slice"] for each in named} == {"00000000000001"}
+    sizes = [Path(each["source_file"].removeprefix("file:")).stat().st_size for each in named]
+    assert [each["source"] for each in named] == sizes
+    assert (found["source_files"], found["source_bytes"]) == (2, sum(sizes))
+    stats = pyhudi.json("stats", golden_table("v6_mor_bootstrap"))
+    assert (stats["source_files"], stats["source_bytes"]) == (2, sum(sizes))
+    assert "source_files" not in pyhudi.json("files", golden_table("v6_mor_basic"))

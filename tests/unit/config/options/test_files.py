@@ -14,7 +14,7 @@ KEY = "pyhudi.write.wait.seconds"
 def test_a_write_waits_a_quarter_of_an_hour_unless_it_is_told_otherwise(
     options: dict[str, str], seconds: float
 ) -> None:
-    assert WriteConfig.from_options(options).wait == WaitConfig(seconds=seconds)
+    assert WriteConfig.from_options(options).concurrency.wait == WaitConfig(seconds=seconds)
 
 
 @pytest.mark.parametrize("text", ["-1", "ten minutes", "inf", "nan"])

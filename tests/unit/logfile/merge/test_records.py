@@ -13,7 +13,8 @@ from pyhudi.config.options.merging import DeleteMarker, MergeMode
 from pyhudi.errors import CorruptTableError, StorageError
 from pyhudi.logfile.deletes.blocks import Deletes, OrderingKind
 from pyhudi.logfile.merge import records
-from pyhudi.logfile.merge.records import LogRecords, merge_log_records
+from pyhudi.logfile.merge.log_records import LogRecords
+from pyhudi.logfile.merge.records import merge_log_records
 from pyhudi.merge.rule import MergeRule
 from tests.support.log_files import array_deletes, deletes
 from tests.support.tasks import COMMIT_TIME, EVENT_TIME, PARTIAL

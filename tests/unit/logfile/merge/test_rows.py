@@ -5,7 +5,8 @@ import pytest
 
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.logfile.deletes.blocks import OrderingKind
-from pyhudi.logfile.merge.records import LogRecords, merge_log_records
+from pyhudi.logfile.merge.log_records import LogRecords
+from pyhudi.logfile.merge.records import merge_log_records
 from pyhudi.logfile.merge.rows import merged_parts
 from pyhudi.merge.rule import MergeRule
 from tests.support.log_files import deletes

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi.config.write import FileSizing
-from pyhudi.filegroup.slices import AppendTarget, BaseFile
+from pyhudi.filegroup.slices import AppendTarget, BaseFile, RowSource
 from pyhudi.keys.key_hash import key_hash
 from pyhudi.write.plan.buckets import BucketPlan, assign_buckets
 from pyhudi.write.plan.profile import WorkloadProfile, planned_stats
@@ -59,6 +60,16 @@ def test_updates_stay_and_inserts_fill_the_smallest_file_first():
 def test_files_of_equal_size_are_filled_in_the_order_of_their_ids():
     plan = plan_of({"p": 700}, {}, [base("b", 4_000), base("a", 4_000)])
     assert shape(plan) == [("a", 0, 600), ("b", 0, 100)]
+
+
+def with_source(file: BaseFile, size_bytes: int) -> BaseFile:
+    return replace(file, source=RowSource(uri="file:/s/f.parquet", size_bytes=size_bytes))
+
+
+def test_a_skeleton_is_as_large_as_its_source():
+    files = [with_source(base("large", 100), 7_900), with_source(base("small", 100), 4_000)]
+    plan = plan_of({"p": 700}, {}, files)
+    assert shape(plan) == [("small", 0, 590), ("new0-0", 0, 110)]
 
 
 def test_a_file_of_just_the_limit_is_not_small():

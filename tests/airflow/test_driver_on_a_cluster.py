@@ -1,0 +1,307 @@
+"""A driver on YARN: submitted once, waited for in the triggerer, killed there, found by retries."""
+
+import asyncio
+import json
+import stat
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import TaskDeferred
+
+from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError
+from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
+from airflow_provider_pyhudi.stamp import idempotency_key
+from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from airflow_provider_pyhudi.triggers.driver import TOLERATED, PyhudiDriverTrigger
+from pyhudi.jobs.result import JobResult
+from tests.support.airflow import task_context
+
+APPLICATION = "application_1767225600000_0001"
+COMMITTED = JobResult(
+    status="already_committed",
+    operation="upsert",
+    table="flights",
+    base_path="hdfs:///lake/flights",
+    instant="20260102030405678",
+)
+
+
+class Yarn(ThreadingHTTPServer):
+    """A ResourceManager that knows one application."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        self.states = [("RUNNING", "UNDEFINED")]
+        self.asked: list[str] = []
+        self.failures = 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class _Answers(BaseHTTPRequestHandler):
+    server: Yarn
+
+    def do_GET(self) -> None:
+        self.server.asked.append(f"GET {self.path}")
+        if self.server.failures:
+            self.server.failures -= 1
+            self.send_error(503)
+            return
+        states = self.server.states
+        state, final = states.pop(0) if len(states) > 1 else states[0]
+        app = {"state": state, "finalStatus": final, "diagnostics": "out of memory"}
+        self._answer({"app": app})
+
+    def do_PUT(self) -> None:
+        length = int(self.headers["Content-Length"])
+        self.server.asked.append(f"PUT {self.path} {json.loads(self.rfile.read(length))}")
+        self._answer({})
+
+    def _answer(self, body: Any) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def yarn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Yarn]:
+    server = Yarn()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    extra = {"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": server.address}
+    connection = {"conn_type": "spark", "host": "yarn", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the commands of a spark-submit are noted that ends as soon as YARN has the job."""
+    noted, binary = tmp_path / "commands", tmp_path / "bin" / "spark-submit"
+    binary.parent.mkdir()
+    binary.write_text(
+        f'#!/bin/sh\necho "$@" >> {noted}\necho "Submitted application {APPLICATION}"\n'
+    )
+    binary.chmod(binary.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
+    monkeypatch.setattr(PyhudiSparkSubmitHook, "check_connectors", lambda *_: None)
+    monkeypatch.setattr(PyhudiHook, "live_writers", lambda *_: [])
+    return noted
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> dict[str, JobResult]:
+    """What the timeline holds, by idempotency key."""
+    found: dict[str, JobResult] = {}
+    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key, **__: found.get(key))
+    return found
+
+
+def make(**settings: Any) -> PyhudiUpsertOperator:
+    given = {
+        "task_id": "upsert",
+        "base_path": "hdfs:///lake/flights",
+        "source": "hdfs:///landing",
+        "table_name": "flights",
+        "ship_engine": False,
+        "deferrable": True,
+    }
+    return PyhudiUpsertOperator(**(given | settings))
+
+
+def context_of(task: Any, store: dict[str, Any] | None = None, **tries: int) -> dict[str, Any]:
+    context = task_context(task, **tries) | {"task_state_store": Store(store)}
+    context["ti"].stats_tags = {}
+    return context
+
+
+class Store(dict[str, Any]):
+    """What Airflow keeps for a task instance over its tries, cleared ones too."""
+
+    def __init__(self, found: dict[str, Any] | None) -> None:
+        super().__init__(found or {})
+
+    def set(self, key: str, value: Any) -> None:
+        self[key] = value
+
+
+def deferred(task: Any, context: Any) -> PyhudiDriverTrigger:
+    with pytest.raises(TaskDeferred) as caught:
+        task.execute(context)
+    assert caught.value.method_name == "execute_complete"
+    kind, arguments = caught.value.trigger.serialize()
+    assert kind == f"{PyhudiDriverTrigger.__module__}.PyhudiDriverTrigger"
+    return PyhudiDriverTrigger(**json.loads(json.dumps(arguments)))
+
+
+def event_of(trigger: PyhudiDriverTrigger) -> dict[str, str]:
+    trigger.poll_interval = 0.01
+
+    async def first() -> dict[str, str]:
+        return (await anext(trigger.run())).payload
+
+    return asyncio.run(first())
+
+
+def test_the_worker_is_free_once_yarn_has_the_job_and_the_timeline_tells_the_result(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make()
+    context = context_of(task)
+    trigger = deferred(task, context)
+    assert "waitAppCompletion=false" in submitted.read_text()
+    yarn.states = [("ACCEPTED", "UNDEFINED"), ("RUNNING", "UNDEFINED"), ("FINISHED", "SUCCEEDED")]
+    event = event_of(trigger)
+    assert event["status"] == "succeeded"
+    commits[idempotency_key(context)] = COMMITTED
+    returned = make().execute_complete(context, event)
+    assert (returned["status"], returned["instant"]) == ("committed", COMMITTED.instant)
+
+
+def test_a_driver_that_failed_fails_the_task_with_what_yarn_says(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make()
+    context = context_of(task)
+    trigger = deferred(task, context)
+    yarn.states = [("FINISHED", "FAILED")]
+    event = event_of(trigger)
+    with pytest.raises(PyhudiEnvironmentError, match="ended as FAILED: out of memory"):
+        make().execute_complete(context, event)
+
+
+def test_a_driver_that_failed_after_its_commit_has_succeeded(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make()
+    context = context_of(task)
+    commits[idempotency_key(context)] = COMMITTED
+    event = {"status": "failed", "message": "killed"}
+    assert task.execute_complete(context, event)["status"] == "committed"
+
+
+def test_a_retry_after_the_loss_of_a_worker_waits_for_the_driver_that_runs(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make(retries=2)
+    context = context_of(task)
+    deferred(task, context)
+    again = make(retries=2)
+    later = context_of(again, context["task_state_store"], try_number=2)
+    assert deferred(again, later).external_id == APPLICATION
+    assert len(submitted.read_text().splitlines()) == 1
+
+
+def test_a_retry_after_a_driver_that_failed_submits_again(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make(retries=2)
+    context = context_of(task)
+    deferred(task, context)
+    yarn.states = [("FAILED", "FAILED")]
+    deferred(make(retries=2), context_of(task, context["task_state_store"], try_number=2))
+    assert len(submitted.read_text().splitlines()) == 2
+
+
+def test_a_task_that_was_cleared_submits_again_though_its_driver_succeeded(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make()
+    context = context_of(task)
+    deferred(task, context)
+    yarn.states = [("FINISHED", "SUCCEEDED")]
+    cleared = context_of(task, context["task_state_store"], try_number=2, cleared=1)
+    deferred(make(), cleared)
+    assert len(submitted.read_text().splitlines()) == 2
+
+
+def test_a_try_whose_commit_is_there_submits_nothing(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make()
+    context = context_of(task)
+    commits[idempotency_key(context)] = COMMITTED
+    assert task.execute(context)["status"] == "already_committed"
+    assert not submitted.exists()
+
+
+def test_killing_the_task_kills_the_application(yarn: Yarn) -> None:
+    trigger = PyhudiDriverTrigger(
+        conn_id="spark_default", external_id=APPLICATION, poll_interval=10
+    )
+    asyncio.run(trigger.on_kill())
+    path = f"/ws/v1/cluster/apps/{APPLICATION}/state"
+    assert yarn.asked == [f"PUT {path} {{'state': 'KILLED'}}"]
+
+
+def test_a_cluster_that_does_not_answer_is_asked_again_and_at_last_given_up(yarn: Yarn) -> None:
+    yarn.states = [("FINISHED", "SUCCEEDED")]
+    trigger = PyhudiDriverTrigger(
+        conn_id="spark_default", external_id=APPLICATION, poll_interval=10
+    )
+    yarn.failures = TOLERATED - 1
+    assert event_of(trigger)["status"] == "succeeded"
+    yarn.failures = TOLERATED
+    event = event_of(trigger)
+    assert (event["status"], "is not known" in event["message"]) == ("failed", True)
+
+
+def test_a_pod_is_told_by_its_phase(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from airflow.providers.apache.spark.hooks import spark_submit
+
+    extra = {"deploy-mode": "cluster", "namespace": "jobs"}
+    connection = {"conn_type": "spark", "host": "k8s://https://h:443", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    phases = iter(["Pending", "Running", "Succeeded"])
+    asked: list[tuple[str, str]] = []
+
+    def pod(name: str, namespace: str) -> Any:
+        asked.append((namespace, name))
+        return SimpleNamespace(status=SimpleNamespace(phase=next(phases)))
+
+    client = SimpleNamespace(
+        ApiException=KeyError,
+        get_kube_client=lambda: SimpleNamespace(read_namespaced_pod=pod),
+    )
+    monkeypatch.setattr(spark_submit, "kube_client", client, raising=False)
+    trigger = PyhudiDriverTrigger(
+        conn_id="spark_default", external_id="jobs:flights-driver", poll_interval=20
+    )
+    assert event_of(trigger)["status"] == "succeeded"
+    assert asked == [("jobs", "flights-driver")] * 3
+
+
+def test_a_secret_does_not_go_to_the_triggerer(yarn: Yarn, submitted: Path, commits: Any) -> None:
+    from requests.auth import HTTPBasicAuth
+
+    task = make(yarn_rm_auth=HTTPBasicAuth("user", "password"))
+    with pytest.raises(PyhudiRequestError, match="yarn_rm_auth"):
+        task.execute(context_of(task))
+    assert not submitted.exists()
+
+
+def test_a_driver_on_this_machine_is_waited_for_here(
+    monkeypatch: pytest.MonkeyPatch, commits: dict[str, JobResult]
+) -> None:
+    from tests.support.airflow import catch_submissions
+
+    caught = catch_submissions(monkeypatch, replace(COMMITTED, status="committed"))
+    task = make(base_path="/data/flights", source="/landing")
+    assert task.execute(context_of(task))["status"] == "committed"
+    assert len(caught) == 1

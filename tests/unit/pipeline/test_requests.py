@@ -1,0 +1,169 @@
+"""How many requests an upsert of one row in a hundred makes, on a table of 240 files."""
+
+from collections import Counter
+
+import pytest
+
+from pyhudi.errors import SetupError
+from pyhudi.storage.objects import creating, swapping
+from pyhudi.storage.objects.storage import ObjectStorage
+from tests.support.in_process import NOW_MS, Options, Rows, clock_at, options_of, read_rows, write
+from tests.support.memory import MemoryStorage
+from tests.support.object_store import StoreServer
+
+PARTITIONS, FILES_OF_EACH, ROWS_OF_EACH = 12, 20, 10
+OPTIONS = options_of(
+    hoodie__copyonwrite__insert__auto__split="false",
+    hoodie__copyonwrite__insert__split__size=str(ROWS_OF_EACH),
+    hoodie__parquet__small__file__limit="0",
+    hoodie__clean__automatic="true",
+)
+NO_CLEAN = {**OPTIONS, "hoodie.clean.automatic": "false"}
+AT_ONCE = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.write.lock.provider": (
+        "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider"
+    ),
+    "hoodie.metadata.enable": "false",
+}
+PROBE_OF_THE_LOCK = 5
+MOST_BESIDE, MOST_OF_A_FILE_READ, MOST_OF_A_FILE_WRITTEN = 60, 6, 4
+
+
+def rows_with(ts: int, value: str) -> Rows:
+    return {
+        (f"origin={number:02d}", f"{number:02d}-{key:04d}"): (ts, value)
+        for number in range(PARTITIONS)
+        for key in range(FILES_OF_EACH * ROWS_OF_EACH)
+    }
+
+
+@pytest.fixture(scope="module")
+def written() -> MemoryStorage:
+    """A table of 240 files, with as many commits as a clean leaves."""
+    return filled_by(OPTIONS, 10)
+
+
+def filled_by(options: Options, commits: int, files: int = PARTITIONS * FILES_OF_EACH):
+    """A table of so many files, and some commits that change one row each."""
+    memory = MemoryStorage(now_ms=NOW_MS)
+    rows = dict(list(rows_with(1, "old").items())[: files * ROWS_OF_EACH])
+    assert write(memory, rows, clock_at(), "insert", options).files["created"] == files
+    for number in range(commits):
+        one = dict(list(rows_with(2 + number, "newer").items())[:1])
+        write(memory, one, clock_at(NOW_MS + 1_000 * (number + 1)), options=options)
+    return memory
+
+
+@pytest.fixture
+def table(store: StoreServer, written: MemoryStorage, monkeypatch: pytest.MonkeyPatch):
+    """On a store that this process has not met, so that the probe counts too."""
+    monkeypatch.setattr(creating, "_honoured", set())
+    return store.filled(written)
+
+
+def share_of(store: StoreServer) -> Counter[str]:
+    """The requests that were seen, by what they are about."""
+    found: Counter[str] = Counter()
+    for seen in store.seen:
+        name = seen.path.rpartition("/")[2]
+        is_log = name.startswith(".") and ".log." in name
+        is_data = (name.endswith(".parquet") or is_log) and seen.kind != "list"
+        beside = "lock" if "/.hoodie/.locks/" in seen.path else "beside"
+        kind = seen.kind if is_data else beside
+        found["marker" if ".marker." in name else kind] += 1
+    return found
+
+
+def test_an_upsert_of_a_hundredth_makes_few_requests(
+    table: ObjectStorage, store: StoreServer
+) -> None:
+    changed = dict(list(rows_with(50, "new").items())[::100])
+    clock = clock_at(NOW_MS + 60_000)
+    store.seen.clear()
+    found = write(table, changed, clock, options=OPTIONS)
+    files, rewritten = PARTITIONS * FILES_OF_EACH, found.files["rewritten"]
+    assert 20 <= rewritten <= 24
+    # Each file is looked at for its keys, and those that change are read whole beside.
+    share = share_of(store)
+    assert share["beside"] <= MOST_BESIDE
+    assert share["get"] <= MOST_OF_A_FILE_READ * files
+    assert share["put"] + share["marker"] <= MOST_OF_A_FILE_WRITTEN * rewritten
+    # What it takes for small files, which is far less.
+    assert (share["get"], share["put"], share["marker"]) == (
+        files + rewritten,
+        rewritten,
+        rewritten,
+    )
+    assert sum(found.requests[kind] for kind in ("get", "put", "list", "head", "delete")) == len(
+        store.seen
+    )
+    assert found.requests["markers"] == rewritten + 4
+    assert 2 <= found.requests["heartbeat"] <= 6
+    assert {
+        key: row[1] for key, row in read_rows(table).items() if key in changed
+    } == dict.fromkeys(changed, "new")
+
+
+def test_an_upsert_that_appends_makes_few_requests(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(creating, "_honoured", set())
+    options = {**OPTIONS, "hoodie.datasource.write.table.type": "MERGE_ON_READ"}
+    table = store.filled(filled_by(options, 10))
+    changed = dict(list(rows_with(50, "new").items())[::100])
+    store.seen.clear()
+    found = write(table, changed, clock_at(NOW_MS + 60_000), options=options)
+    share, appended = share_of(store), found.files["appended"]
+    assert 20 <= appended <= 24
+    assert share["beside"] <= MOST_BESIDE
+    # A file group is looked at for its keys, and its log file is written. No base file is.
+    files = PARTITIONS * FILES_OF_EACH
+    assert (share["get"], share["put"], share["marker"]) == (files, appended, appended)
+
+
+def test_writers_at_once_pay_for_their_lock_alone(
+    table: ObjectStorage, store: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(swapping, "_honoured", set())
+    changed = dict(list(rows_with(50, "new").items())[::100])
+    store.seen.clear()
+    write(table, changed, clock_at(NOW_MS + 60_000), options={**OPTIONS, **AT_ONCE})
+    share = share_of(store)
+    # It is taken when the instant begins and when it is committed, and by a clean; and probed.
+    assert 0 < share["lock"] <= 16
+    assert share["beside"] <= MOST_BESIDE + PROBE_OF_THE_LOCK
+
+
+def test_a_commit_on_the_timeline_costs_one_request(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = []
+    for commits in (4, 10):
+        monkeypatch.setattr(creating, "_honoured", set())
+        table = store.filled(filled_by(NO_CLEAN, commits, files=2))
+        store.seen.clear()
+        one = dict(list(rows_with(50, "new").items())[:1])
+        write(table, one, clock_at(NOW_MS + 60_000), options=NO_CLEAN)
+        beside.append(share_of(store)["beside"])
+    assert beside[1] - beside[0] == 6
+
+
+def test_a_write_that_could_create_nothing_ends_before_its_rows_are_read(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = store.new_storage()
+    monkeypatch.setattr("pyhudi.storage.objects.storage.has_obstore", lambda: False)
+    one = dict(list(rows_with(1, "a").items())[:1])
+    with (
+        caplog.at_level("INFO"),
+        pytest.raises(SetupError, match=r"cannot write s3://.*obstore.*pyhudi\[s3\]"),
+    ):
+        write(table, one, clock_at(), options=OPTIONS)
+    assert "key took" not in caplog.text
+    assert store.seen == []
+
+
+def test_a_write_to_a_local_table_counts_none() -> None:
+    memory = MemoryStorage(now_ms=NOW_MS)
+    assert write(memory, dict(list(rows_with(1, "a").items())[:1]), clock_at()).requests == {}
