@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from requests_told import ON_STORE
 from steps import CORES, DRIVER_MEMORY, Step, Workload
 
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,9 @@ OURS = "pyhudi"
 OUR_SIDE = (OURS, "pyhudi_frame")
 """Rows that are a plain scan of files, and rows that Spark computes; both, unless one is named."""
 
+PLAIN = "plain_files"
+"""The dataset itself, read by pyarrow."""
+
 PEERS = ("hudi", "delta", "iceberg", "delta_rs")
 """What `--peer all` means."""
 
@@ -32,12 +36,15 @@ SCRIPTS = {
     OURS: "run_pyhudi.py",
     "pyhudi_frame": "run_pyhudi.py",
     "pyhudi_spark35": "run_pyhudi.py",
+    "pyhudi_in_process": "run_in_process.py",
     "hudi": "run_spark_peer.py",
     "hudi_no_metadata": "run_spark_peer.py",
     "delta": "run_spark_peer.py",
     "iceberg": "run_spark_peer.py",
     "delta_rs": "run_delta_rs.py",
+    PLAIN: "run_plain_files.py",
 }
+NO_PEERS = (*OUR_SIDE, "pyhudi_in_process", PLAIN)
 BESIDE_HUDI = ("delta", "iceberg")
 ON_SPARK_35 = ("pyhudi_spark35", "hudi", "hudi_no_metadata", *BESIDE_HUDI)
 SPARKS_OWN = ("SPARK_HOME", "SPARK_LOCAL_DIRS", "PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS")
@@ -52,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peer",
         action="append",
         default=[],
-        choices=("none", "all", *(name for name in SCRIPTS if name not in OUR_SIDE)),
+        choices=("none", "all", *(name for name in SCRIPTS if name not in NO_PEERS)),
         help=f"may be given several times; all means {', '.join(PEERS)}",
     )
     parser.add_argument(
@@ -119,7 +126,7 @@ class Session:
         self._work = work
         python = oracle_python(engine) if engine in ON_SPARK_35 else Path(sys.executable)
         self._process = subprocess.Popen(
-            [python, HERE / SCRIPTS[engine], engine, work.to_json()],
+            [python, HERE / SCRIPTS[engine.removesuffix(ON_STORE)], engine, work.to_json()],
             env=clean_environment(with_engine=engine.startswith(OURS)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -149,7 +156,7 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self._process.communicate()
-        for folder in (self._work.folder, self._work.scratch):
+        for folder in self._work.own_folders:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from engines import Line
+from ours import is_refused
 from steps import Step, Workload, carry_out, fingerprint_of_batches, hudi_options
 
 from pyhudi.config.read import ReadConfig
@@ -72,6 +73,12 @@ class CountingStorage:
         self.counts.entries += len(found)
         return found
 
+    def list_folders(self, paths: Iterable[str]) -> Mapping[str, Sequence[FileStatus]]:
+        """Entries of several folders."""
+        found = self._counted("list_folders").list_folders(paths)
+        self.counts.entries += sum(map(len, found.values()))
+        return found
+
     def walk(self, path: str, without: str | None = None) -> tuple[FileStatus, ...]:
         """The files below a folder."""
         found = self._counted("walk").walk(path, without)
@@ -89,6 +96,10 @@ class CountingStorage:
     def read(self, path: str) -> bytes:
         """A whole file."""
         return self._counted("read").read(path)
+
+    def read_settled(self, path: str) -> bytes:
+        """A whole file that never changes."""
+        return self._counted("read").read_settled(path)
 
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """A seekable input file; what is read of it is not counted."""
@@ -109,6 +120,10 @@ class CountingStorage:
     def delete(self, path: str) -> bool:
         """Delete a file."""
         return self._counted("delete").delete(path)
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """Delete files."""
+        self._counted("delete_all").delete_all(paths)
 
     def delete_dir(self, path: str) -> None:
         """Delete a folder."""
@@ -167,6 +182,14 @@ class InProcess:
         around = Environment(runner=self._runner, clock=SystemClock(), open_storage=self._opened)
         rows = parquet_rows(self._runner, [source])
         self.result = write_rows(around, rows, self._work.table, options)
+
+    def requests(self) -> dict[str, int]:
+        """The storage calls are counted instead."""
+        return {}
+
+    def is_refused(self, error: Exception) -> bool:
+        """Whether a write was refused because of others."""
+        return is_refused(error)
 
     def read(self) -> tuple[int, str]:
         """Count and sum of the rows."""

@@ -75,7 +75,8 @@ def prepare(scale_factor: str) -> Path:
 def prepare_months(scale_factor: str) -> Path:
     """Write the rows of MONTHS months by month, and as many changes within 1, 8 and all of them.
 
-    `p0` is changes of the same number in a month that the others leave alone.
+    `p0` is changes of the same number in a month that the others leave alone, `u1` changes 1 of 100
+    rows everywhere.
     """
     prepare(scale_factor)
     source = home() / f"lineitem-{scale_factor}" / "base.parquet"
@@ -98,6 +99,25 @@ def prepare_months(scale_factor: str) -> Path:
         for stamp, (name, chosen) in enumerate(sets.items(), start=2):
             query = _changes_within(base, chosen, count // len(chosen), stamp)
             _save(db, folder / f"{name}.parquet", query)
+        _save(db, folder / "u1.parquet", f"SELECT {changed(6)} FROM {base} WHERE {share(2, 100)}")
+    return folder
+
+
+def prepare_dataset(scale_factor: str) -> Path:
+    """Write the rows of the base as plain Parquet files, a folder a year as Hive names them."""
+    source = prepare(scale_factor) / "base.parquet"
+    folder = home() / f"dataset-{scale_factor}"
+    if not folder.exists():
+        part = folder.with_suffix(".part")
+        with duckdb.connect() as db:
+            db.execute("SET enable_progress_bar = false")
+            db.execute("SET threads = 1")  # each thread writes files of its own
+            db.execute(
+                f"COPY (SELECT * FROM read_parquet('{source}')) TO '{part}' "
+                "(FORMAT parquet, PARTITION_BY (ship_year), ROW_GROUP_SIZE 100000, "
+                "OVERWRITE_OR_IGNORE)"
+            )
+        part.rename(folder)
     return folder
 
 

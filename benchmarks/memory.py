@@ -73,6 +73,17 @@ def processor_seconds() -> float:
     return sum(_ticks(pid) for pid in (os.getpid(), *descendants(os.getpid(), parents()))) / TICKS
 
 
+def processor_seconds_of(pid: int) -> float:
+    """CPU time of one process so far."""
+    return _ticks(pid) / TICKS
+
+
+def commands_below() -> dict[int, str]:
+    """The commands of all processes below this one."""
+    found = parents()
+    return {pid: found[pid][1] for pid in descendants(os.getpid(), found)}
+
+
 def _ticks(pid: int) -> int:
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")

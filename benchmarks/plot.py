@@ -106,5 +106,6 @@ def draw_lines(title: str, below: str, panels: Panels, file: Path, scale: str = 
             axes.set_visible(False)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         marks = [Line2D([], [], color=colours[name]) for name in engines]
-        figure.legend(marks, engines, loc="outside lower left", ncols=4, frameon=False)
+        columns = 4 if max(map(len, engines)) < 20 else 3  # as wide as the figure is
+        figure.legend(marks, engines, loc="outside lower left", ncols=columns, frameon=False)
         figure.savefig(file, format="svg", metadata={"Date": None})

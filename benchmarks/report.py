@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contest_figures import contest_panels, contests_table
 from engines import ROOT, Line
 from figures import verdict, width_panels, widths_table, window_panels, windows_table
 from plot import draw, draw_lines
+from requests_told import storage_table, verdicts
 from results import by_step, engines_of, medians, memory_table, seconds_table
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -26,9 +28,10 @@ HEADING = "### "
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NOT_ABOUT = (
     *("command", "date", "repeat", "scale_factor", "layout", "table_type", "interleave"),
-    *("megabytes", "upserts", "new_rows"),
+    *("megabytes", "upserts", "new_rows", "storage"),
 )
 REWRITES = "copy_on_write"
+ON_DISK = "local"
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,9 @@ class Measured:
         """What tells one measurement from another."""
         keys = ("scale_factor", "layout", "megabytes", "upserts", "new_rows")
         kind = self.about.get("table_type", REWRITES)
-        return (self.benchmark, *(str(self.about.get(key, "")) for key in keys), kind)
+        found = (self.benchmark, *(str(self.about.get(key, "")) for key in keys))
+        storage = self.about.get("storage", ON_DISK)
+        return (*found, kind) if storage == ON_DISK else (*found, storage, kind)
 
 
 def read(files: Iterable[Path]) -> list[Measured]:
@@ -75,6 +80,10 @@ def section(measured: Measured, plots: Path | None) -> list[str]:
     title = heading(measured)
     if measured.benchmark in ("longevity", "width"):
         return figures_section(measured, title, plots)
+    if measured.benchmark == "writers":
+        return writers_section(measured, title, plots)
+    if measured.about.get("storage", ON_DISK) != ON_DISK:
+        return storage_section(measured, title)
     middle = medians(measured.lines)
     more = ("rows", "files_written") if measured.benchmark == "partitions" else ("rows",)
     is_large = measured.benchmark == "large_file"
@@ -123,6 +132,35 @@ def figures_section(measured: Measured, title: str, plots: Path | None) -> list[
     return [*found, *markdown(table), "", f"![{title}]({name})", ""]
 
 
+def writers_section(measured: Measured, title: str, plots: Path | None) -> list[str]:
+    """The section of several writers at once: the table, the chart."""
+    name, middle = plot_name(measured), medians(measured.lines)
+    if plots:
+        draw_lines(title, "writers", contest_panels(middle), plots / name)
+    table = markdown(contests_table(measured.lines, middle))
+    return [*_begun(measured, title), *table, "", f"![{title}]({name})", ""]
+
+
+def storage_section(measured: Measured, title: str) -> list[str]:
+    """The section of tables on an object store beside those on a disk: seconds and requests."""
+    found, table = _begun(measured, title), storage_table(by_step(medians(measured.lines)))
+    for text in verdicts(table, measured.lines):
+        found += [f"{text[0].upper()}{text[1:]}.", ""]
+    return [*found, *markdown(table), ""]
+
+
+def _begun(measured: Measured, title: str) -> list[str]:
+    about = measured.about
+    loads = [line["load"] for line in measured.lines if "load" in line]
+    return [
+        f"{HEADING}{title}",
+        "",
+        f"`{about['command']}`, {about['date']}, median of {about['repeat']} ({_machine(about)}; "
+        f"the load average was {min(loads):.0f} to {max(loads):.0f}, with the engines themselves).",
+        "",
+    ]
+
+
 def files_table(middle: Sequence[Line]) -> list[list[str]]:
     """A line per large file: what it is, how long its merge took and what the worker held."""
     facts = "MB", "log MB", "rows", "row groups", "incoming rows"
@@ -142,11 +180,13 @@ def heading(measured: Measured) -> str:
     size = f"scale factor {about.get('scale_factor')}"
     logs = "" if measured.what[-1] == REWRITES else ", merge-on-read"
     new = f", {about['new_rows']} new rows each" if about.get("new_rows") else ""
+    store = "" if about.get("storage", ON_DISK) == ON_DISK else ", on S3"
     widths = sorted({line["partitions"] for line in measured.lines if "partitions" in line})
     return {
         "longevity": f"{about.get('upserts', 0):,} small upserts into one table{new}{logs}",
         "width": f"One of {', '.join(f'{width:,}' for width in widths)} partitions{logs}",
-        "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}{logs}",
+        "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}{logs}{store}",
+        "writers": f"Writers at once, {about.get('upserts')} upserts each{logs}{store}",
         "partitions": f"Upserts into 1, 8 and 80 of 80 partitions, {size}",
         "cold": "A cold spark-submit, 10,000 flights",
         "large_file": f"Merging into one base file of {about.get('megabytes')} MB",
@@ -166,7 +206,7 @@ def plotted(measured: Measured, title: str, middle: list[Line], plots: Path | No
 
 def plot_name(measured: Measured) -> str:
     """The file of a measurement's plot."""
-    parts = (part for part in measured.what if part not in ("", "0", REWRITES))
+    parts = (part for part in measured.what if part not in ("", "0", REWRITES, ON_DISK))
     return "-".join(["performance", *parts]) + ".svg"
 
 

@@ -9,16 +9,38 @@ copy-on-write, with snappy and zstd.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's users know
-from steps import Workload, fingerprint_sql, hudi_options, serve, session_settings
+from pyspark.sql.types import StructType
+from steps import (
+    BOOTSTRAPS,
+    SELECTOR,
+    Workload,
+    fingerprint_sql,
+    hudi_options,
+    serve,
+    session_settings,
+)
 
 HUDI, DELTA, ICEBERG = "1.1.1", "3.3.2", "1.10.0"
 PARALLELISM = "4"
+HUDIS_SELECTORS = {
+    "metadata_only": "MetadataOnlyBootstrapModeSelector",
+    "full_record": "FullRecordBootstrapModeSelector",
+}
 SOURCE, TARGET = "bench_source", "bench_target"
+REFUSALS = (
+    "HoodieWriteConflictException",
+    "HoodieLockException",
+    "HoodieRollbackException",
+    "Concurrent",  # Delta's are ConcurrentAppendException and the like
+    "CommitFailedException",
+    "ValidationException",
+)
 
 
 def jar(name: str) -> str:
@@ -51,7 +73,9 @@ class HudiTable:
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
         }
 
-    def write(self, spark: SparkSession, operation: str, rows: DataFrame | None) -> None:
+    def write(
+        self, spark: SparkSession, operation: str, rows: DataFrame | None, source: str
+    ) -> None:
         """One operation; a compaction has no rows."""
         if operation == "compact":
             options = "hoodie.compact.inline.max.delta.commits=1"
@@ -60,9 +84,28 @@ class HudiTable:
                 f"options => '{options}')"
             ).collect()
             return
+        if operation in BOOTSTRAPS:
+            self._bootstrap(spark, BOOTSTRAPS[operation], source)
+            return
         options = {**self._options, "hoodie.datasource.write.operation": operation}
         mode = "append" if self._work.folder.exists() else "overwrite"
         rows.write.format("hudi").options(**options).mode(mode).save(self._work.table)
+
+    def _bootstrap(self, spark: SparkSession, mode: str, source: str) -> None:
+        """Take a dataset over; an empty frame says nothing of the schema."""
+        options = {
+            **self._options,
+            "hoodie.datasource.write.operation": "bootstrap",
+            "hoodie.bootstrap.base.path": source,
+            "hoodie.bootstrap.keygen.class": "org.apache.hudi.keygen.ComplexKeyGenerator",
+            "hoodie.bootstrap.parallelism": PARALLELISM,
+            SELECTOR: f"org.apache.hudi.client.bootstrap.selector.{HUDIS_SELECTORS[mode]}",
+            "hoodie.bootstrap.full.input.provider": (
+                "org.apache.hudi.bootstrap.SparkParquetBootstrapDataProvider"
+            ),
+        }
+        nothing = spark.createDataFrame([], StructType([]))
+        nothing.write.format("hudi").options(**options).mode("overwrite").save(self._work.table)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The table."""
@@ -84,9 +127,16 @@ class DeltaTable:
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         }
 
-    def write(self, spark: SparkSession, operation: str, rows: DataFrame) -> None:
-        """Create the table, or merge into it."""
-        if operation == "bulk_insert":
+    def write(self, spark: SparkSession, operation: str, rows: DataFrame, source: str) -> None:
+        """Create the table, convert a dataset to one, or merge into it."""
+        if operation in BOOTSTRAPS:
+            # It turns a folder into a table where it is, so it is given one of the same files.
+            shutil.copytree(source, self._work.table, copy_function=os.link)
+            spark.sql(
+                f"CONVERT TO DELTA parquet.`{self._work.table}` "
+                f"PARTITIONED BY ({self._work.partition} INT)"
+            ).collect()
+        elif operation == "bulk_insert":
             writer = rows.write.format("delta")
             if self._work.partition:
                 writer = writer.partitionBy(self._work.partition)
@@ -116,9 +166,21 @@ class IcebergTable:
             "spark.sql.catalog.ice.warehouse": self._work.table,
         }
 
-    def write(self, spark: SparkSession, operation: str, rows: DataFrame) -> None:
-        """Create the table, or merge into it."""
-        if operation == "bulk_insert":
+    def write(self, spark: SparkSession, operation: str, rows: DataFrame, source: str) -> None:
+        """Create the table, add the files of a dataset to one, or merge into it."""
+        if operation in BOOTSTRAPS:
+            columns = ", ".join(
+                f"{field.name} {field.dataType.simpleString()}" for field in rows.schema
+            )
+            spark.sql(
+                f"CREATE TABLE ice.db.bench ({columns}) USING iceberg "
+                f"PARTITIONED BY ({self._work.partition})"
+            ).collect()
+            spark.sql(
+                "CALL ice.system.add_files(table => 'db.bench', "
+                f"source_table => '`parquet`.`{source}`')"
+            ).collect()
+        elif operation == "bulk_insert":
             writer = rows.writeTo("ice.db.bench").using("iceberg")
             if self._work.partition:
                 writer = writer.partitionedBy(F.col(self._work.partition))
@@ -173,7 +235,15 @@ class SparkPeer:
     def write(self, operation: str, source: str) -> None:
         """One operation; the first makes the table."""
         rows = self._spark.read.parquet(source) if source else None
-        self._format.write(self._spark, operation, rows)
+        self._format.write(self._spark, operation, rows, source)
+
+    def requests(self) -> dict[str, int]:
+        """None is counted."""
+        return {}
+
+    def is_refused(self, error: Exception) -> bool:
+        """Whether a write was refused because of others: their word for it is somewhere in it."""
+        return any(sign in str(error) for sign in REFUSALS)
 
     def read(self) -> tuple[int, str]:
         """Count and sum by Spark."""

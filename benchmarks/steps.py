@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,11 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from memory import MemoryWatch, processor_seconds
+from memory import MemoryWatch, processor_seconds, processor_seconds_of
 
 CORES = 2
 SPARK_MASTER = f"local[{CORES}]"
 DRIVER_MEMORY = "6g"
+SELECTOR = "hoodie.bootstrap.mode.selector"
+BOOTSTRAPS = {"bootstrap_metadata": "metadata_only", "bootstrap_full": "full_record"}
+"""Operations that take a dataset over, and the word for what becomes of its rows."""
 MODULUS = 1_000_003
 """Keys enter the fingerprint modulo this, so that products of 64 bits do not overflow."""
 
@@ -32,10 +35,21 @@ MODULUS = 1_000_003
 class Workload:
     """The table an engine writes and what its columns mean; empty `partition` is a flat table.
 
-    `keys` are a long and a small integer. `options` are Hudi's, for engines that take them.
+    `keys` are a long and a small integer. `options` are Hudi's, for engines that take them. Where
+    `table` is a URI, `files` is the folder in which the server behind it keeps the table, `server`
+    its process, `spill` what scratch folders are named by, and `storage_options` say how it is
+    reached. Of several `writer`s of one table each has a name, and none deletes it;
+    `retries` is how often an engine without such an option makes a refused write again.
     """
 
     table: str
+    files: str = ""
+    server: int = 0
+    spill: str = ""
+    storage_options: dict[str, str] = field(default_factory=dict)
+    writer: str = ""
+    retries: int = 0
+    driver_memory: str = DRIVER_MEMORY
     keys: tuple[str, str] = ("l_orderkey", "l_linenumber")
     partition: str = ""
     ordering: str = "updated_at"
@@ -56,12 +70,17 @@ class Workload:
     @property
     def folder(self) -> Path:
         """The table's folder."""
-        return Path(self.table)
+        return Path(self.files or self.table)
 
     @property
     def scratch(self) -> Path:
         """Where Spark may spill."""
-        return Path(f"{self.table}.spark")
+        return Path(f"{self.spill or self.table}{self.writer and '.'}{self.writer}.spark")
+
+    @property
+    def own_folders(self) -> list[Path]:
+        """What an engine may delete before and after."""
+        return [self.scratch] if self.writer else [self.folder, self.scratch]
 
     @property
     def fingerprint_columns(self) -> list[str]:
@@ -76,15 +95,17 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to do: `operation` is start, read, check, compact, or a write as Hudi names it.
+    """One thing to do: `operation` is start, read, scan, check, compact, or a write of Hudi's.
 
-    A `check` answers the fingerprint. Of a `brief` step, one of many, the time alone is taken, and
-    no check follows.
+    A `check` answers the fingerprint, `writes` are upserts of the `sources` one after the other,
+    while other writers are at work on the table as well. Of a `brief` step, one of many, the time
+    alone is taken, and no check follows.
     """
 
     name: str
     operation: str
     source: str = ""
+    sources: tuple[str, ...] = ()
     brief: bool = False
 
 
@@ -95,16 +116,34 @@ class Engine(Protocol):
         """Start the session and count the rows of a file, so that it is warm."""
         ...
 
-    def write(self, operation: str, source: str) -> None:
-        """Carry out one operation with the rows of a file; the first makes the table."""
+    def write(self, operation: str, source: str) -> Mapping[str, Any] | None:
+        """Carry out one operation with the rows of a file; the first makes the table.
+
+        What it gives goes into the line of the step.
+        """
         ...
 
     def read(self) -> tuple[int, str]:
         """Count of all rows and sum of the value column."""
         ...
 
+    def scan(self, source: str) -> int:
+        """Count of all rows, of which the columns of a dataset's files are read.
+
+        Asked of those alone that read without Spark.
+        """
+        ...
+
     def fingerprint(self) -> dict[str, int]:
         """Numbers that agree when two tables hold the same rows; never timed."""
+        ...
+
+    def requests(self) -> Mapping[str, int]:
+        """The requests to the table's object store so far, by kind, of those who count them."""
+        ...
+
+    def is_refused(self, error: Exception) -> bool:
+        """Whether an error of `write` means that others stood against it."""
         ...
 
     def stop(self) -> None:
@@ -116,7 +155,7 @@ def session_settings(work: Workload) -> dict[str, str]:
     """Spark's settings, alike for every engine."""
     return {
         "spark.master": SPARK_MASTER,
-        "spark.driver.memory": DRIVER_MEMORY,
+        "spark.driver.memory": work.driver_memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
@@ -190,16 +229,18 @@ def timed(step: Step, folder: Path, work: Callable[[], dict[str, Any]]) -> dict[
     """Run one step: seconds, what it says of rows, files and bytes written, peak memory."""
     if step.brief:
         return briefly(step, work)
-    before = sizes(folder)
+    before, spent = sizes(folder), processor_seconds()
     with MemoryWatch() as watch:
         began = time.perf_counter()
         told = work()
         seconds = time.perf_counter() - began
+    used = processor_seconds() - spent
     after = sizes(folder)
     new = {path: size for path, size in after.items() if path not in before}
     return {
         "step": step.name,
         "seconds": round(seconds, 3),
+        "processor_seconds": round(used, 2),
         **told,
         "files_written": sum(is_data(path, folder) for path in new),
         "bytes_written": sum(new.values()),
@@ -220,35 +261,80 @@ def briefly(step: Step, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return {"step": step.name, "seconds": round(seconds, 4), "processor_seconds": used, **told}
 
 
-def carry_out(engine: Engine, step: Step, folder: Path) -> dict[str, Any]:
-    """One step of an engine, and after a write the fingerprint of what the table then holds."""
+def carry_out(engine: Engine, step: Step, folder: Path, server: int = 0) -> dict[str, Any]:
+    """One step of an engine, and after a write the fingerprint of what the table then holds.
+
+    Requests to an object store are told by kind, those of the step alone, and the CPU time that the
+    process of a `server` took for them.
+    """
+    before = dict(engine.requests())
+    served = processor_seconds_of(server) if server else 0.0
+    line = _carried_out(engine, step, folder)
+    if server:
+        line["server_seconds"] = round(processor_seconds_of(server) - served, 2)
+    made = {kind: count - before.get(kind, 0) for kind, count in engine.requests().items()}
+    if step.operation in ("check", "writes") or step.brief:
+        return line
+    line = {**line, **{f"requests_{kind}": count for kind, count in made.items()}}
+    is_write = step.operation not in ("start", "read", "scan")
+    return {**line, "fingerprint": engine.fingerprint()} if is_write else line
+
+
+def _carried_out(engine: Engine, step: Step, folder: Path) -> dict[str, Any]:
     if step.operation == "start":
         return timed(step, folder, lambda: {"rows": engine.start(step.source)})
     if step.operation == "read":
         return timed(step, folder, lambda: dict(zip(("rows", "sum"), engine.read(), strict=True)))
+    if step.operation == "scan":
+        return timed(step, folder, lambda: {"rows": engine.scan(step.source)})
     if step.operation == "check":
         return {"step": step.name, "fingerprint": engine.fingerprint()}
-    # A compaction has no source.
-    rows = pq.read_metadata(step.source).num_rows if step.source else 0
+    if step.operation == "writes":
+        return {"step": step.name, "writes": [attempted(engine, each) for each in step.sources]}
+    rows = sum(pq.read_metadata(path).num_rows for path in files_of(step.source))
 
     def write() -> dict[str, Any]:
-        engine.write(step.operation, step.source)
-        return {"rows": rows}
+        return {"rows": rows, **(engine.write(step.operation, step.source) or {})}
 
-    line = timed(step, folder, write)
-    return line if step.brief else {**line, "fingerprint": engine.fingerprint()}
+    return timed(step, folder, write)
+
+
+def files_of(source: str) -> list[Path]:
+    """The Parquet files of a source: one, those below a folder, or none as of a compaction."""
+    path = Path(source)
+    return [] if not source else sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+
+
+def columns_of(source: str) -> list[str]:
+    """The columns of the files of a dataset; those that its folders name are not among them."""
+    return pq.read_schema(files_of(source)[0]).names
+
+
+def attempted(engine: Engine, source: str) -> dict[str, Any]:
+    """One upsert of several writers': when it began and ended, and whether it was refused.
+
+    Of a refused one the line has the beginning of the error, and nothing is in the table.
+    """
+    began = time.time()
+    try:
+        told = dict(engine.write("upsert", source) or {})
+    except Exception as error:
+        if not engine.is_refused(error):
+            raise
+        told = {"refused": str(error)[:300]}
+    return {"source": Path(source).name, "began": began, "ended": time.time(), **told}
 
 
 def serve(make: Callable[[str, Workload], Engine]) -> None:
-    """Carry out the steps of standard input; the table's folder is emptied first."""
+    """Carry out the steps of standard input; the table of a single writer is deleted first."""
     name, work = sys.argv[1], Workload.from_json(sys.argv[2])
-    for folder in (work.folder, work.scratch):
+    for folder in work.own_folders:
         shutil.rmtree(folder, ignore_errors=True)
     work.scratch.mkdir(parents=True)
     engine = make(name, work)
     try:
         for text in sys.stdin:
-            line = carry_out(engine, Step(**json.loads(text)), work.folder)
+            line = carry_out(engine, Step(**json.loads(text)), work.folder, work.server)
             print(json.dumps(line), flush=True)
     finally:
         engine.stop()
