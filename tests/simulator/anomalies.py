@@ -194,6 +194,36 @@ ANOMALIES = (
         refused=(1,),
     ),
     Anomaly(
+        "A11 a run that another takes for dead completes before it is rolled back",
+        _of(
+            (Step("plan compaction"), Step("run compaction")),
+            Step("run compaction"),
+            has_logs=True,
+            commits_before=2,
+        ),
+        guards.RUN_OR_UNDONE,
+        (
+            Hold(0, "put", r"\.parquet$", (1,), **_DEAD_FOR_OTHERS),
+            Hold(1, "create", r"\.rollback\.requested$", (0,)),
+        ),
+        refused=(1,),
+    ),
+    Anomaly(
+        "A11 a run that was rolled back at its commit point completes",
+        _of(
+            (Step("plan compaction"), Step("run compaction")),
+            Step("run compaction"),
+            has_logs=True,
+            commits_before=2,
+        ),
+        guards.RUN_OR_UNDONE,
+        (
+            Hold(0, "create", _COMMIT, (1,), **_DEAD_FOR_OTHERS),
+            Hold(1, "put", r"\.parquet$", (0,)),
+        ),
+        refused=(0,),
+    ),
+    Anomaly(
         "A12 a clean beside a reader of what is retained",
         _of(Step("read old"), Step("clean"), commits_before=4, retained=3),
         guards.RETAINED,

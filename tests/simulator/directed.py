@@ -88,7 +88,7 @@ class Directed:
     def _begin(self, world: World, numbers: Sequence[int]) -> None:
         for process in world.processes:
             if process.number in numbers[:1]:
-                process.strands[0].wakes_ms = 0.0
+                process.strands[0].wakes_ms = process.suspended_until_ms = 0.0
 
     def _end(self, world: World, process: Process) -> None:
         self._ended.add(process.number)

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from pyhudi.pipeline import begun
 from pyhudi.runner.task import TaskIdentity
-from pyhudi.services import archive, clean
+from pyhudi.services import archive, clean, rollback
 from pyhudi.services.clean_plan import Protected
 from pyhudi.services.compaction import run as compaction
 from pyhudi.table import table as tables
@@ -102,7 +102,11 @@ def _no_recovery(_: object) -> tuple[str, ...]:
 
 _LAST_LOOK = (
     (Alone, "check_held", _nothing),
-    (instant_run, "_check_kept", _nothing),
+    (instant_run, "check_kept", _give(())),
+)
+_LOOKS_AFTERWARDS = (
+    (rollback, "has_files_of", _give(value=False)),
+    (instant_run, "check_kept", _give(())),
 )
 LOOK_FOR_OTHERS = Guard(
     "who begins looks for others, and who commits for what they did",
@@ -126,7 +130,7 @@ LAST_LOOK_OF_SEVERAL = Guard(
     (
         (Shared, "check_held", _nothing),
         (InstantRun, "_check_heartbeat", _nothing),
-        (instant_run, "_check_kept", _nothing),
+        (instant_run, "check_kept", _give(())),
     ),
 )
 BEGUN_LATEST = Guard(
@@ -150,7 +154,12 @@ ONE_RUN = Guard(
         (compaction.OneRunOfAPlan, "begin", _nothing),
         (compaction.OneRunOfAPlan, "check_marked", _nothing),
         (compaction.OneRunOfAPlan, "check_held", _nothing),
+        *_LOOKS_AFTERWARDS,
     ),
+)
+RUN_OR_UNDONE = Guard(
+    "who commits a run of a plan and who rolls it back look for each other once they have said so",
+    _LOOKS_AFTERWARDS,
 )
 RETAINED = Guard(
     "a clean keeps what the retained commits need", ((clean, "earliest_retained", _latest_only),)

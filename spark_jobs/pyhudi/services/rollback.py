@@ -39,7 +39,7 @@ from pyhudi.errors import (
 )
 from pyhudi.filegroup.names import inner_path, parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import LogFile
-from pyhudi.services.written import Written
+from pyhudi.services.written import Written, has_files_of
 from pyhudi.storage.objects.transfer.uploads import give_up_uploads
 from pyhudi.storage.storage import Storage
 from pyhudi.table.bootstrap_index import drop_bootstrap_index
@@ -267,7 +267,7 @@ def finish_rollback(
     plan = active.read_rollback_plan(rollback)
     with contextlib.suppress(AlreadyExistsError):
         active.start(rollback, None)
-    undone = _made_pending(table, plan.instant)
+    undone = _made_pending(table, plan)
     if undone is None:
         withdraw_rollback(active, rollback)
         return None
@@ -299,27 +299,30 @@ def withdraw_rollback(active: ActiveTimeline, rollback: Instant) -> None:
         active.remove(rollback.in_state(state))
 
 
-def _made_pending(table: Table, info: InstantInfo) -> Instant | None:
+def _made_pending(table: Table, plan: RollbackPlan) -> Instant | None:
     """The inflight instant that a rollback is to undo, made of a completed one where it is one.
 
     None where a completed one has to stay.
     """
-    active, action = table.active, action_of(info)
-    timeline = active.load()
+    active, info = table.active, plan.instant
+    action, timeline = action_of(info), active.load()
     pending = Instant(time=info.time, action=action, state=State.INFLIGHT)
-    if action is Action.COMPACTION:
-        # A run that is undone; one that is completed came after it.
-        return pending
     identity = pending.identity
     found = next((each for each in timeline if each.identity == identity), pending)
     if not found.is_completed:
         return found.in_state(State.INFLIGHT)
     try:
-        reason = Written.of(table, found).why_not_undone(active, timeline)
-        if reason is None:
-            return active.revert(found)
+        if action is Action.COMPACTION:
+            # The run that is undone may have completed meanwhile, or another after it.
+            if not has_files_of(plan, active.read_commit(found)):
+                return pending
+            reason: str | None = "that run of the compaction has completed"
+        else:
+            reason = Written.of(table, found).why_not_undone(active, timeline)
+            if reason is None:
+                return active.revert(found)
     except MissingFileError:  # somebody else has just done it
-        return _made_pending(table, info)
+        return _made_pending(table, plan)
     _log.warning("instant %s is not rolled back: %s", info.time, reason)
     return None
 

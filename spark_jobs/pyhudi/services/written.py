@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pyhudi.actions.commit import ReplaceCommitMetadata
+from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.actions.rollback import InstantInfo, RollbackPlan
 from pyhudi.errors import MissingFileError
+from pyhudi.filegroup.names import path_to_delete
 from pyhudi.services.rollback_plan import PresentFiles, undo_requests, why_kept, why_not_whole
 from pyhudi.table.pending import condemned_files
 from pyhudi.table.savepoints import pending_restores, saved_instants
@@ -78,6 +79,16 @@ class Written:
             _compaction_plan(active, self.instant),
             self.files.without(condemned_files(active, timeline, time)),
         )
+
+
+def has_files_of(plan: RollbackPlan, commit: CommitMetadata) -> bool:
+    """Whether a rollback is to delete files that a completed instant names as its own."""
+    committed = {stat.path for stat in commit.write_stats if stat.path}
+    return any(
+        path_to_delete(file, request.partition) in committed
+        for request in plan.requests
+        for file in request.files_to_delete
+    )
 
 
 def _said(active: ActiveTimeline, instant: Instant) -> ReplaceCommitMetadata:

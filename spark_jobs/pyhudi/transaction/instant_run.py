@@ -13,7 +13,7 @@ that another writer takes for dead and has begun to undo.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 
 from pyhudi.actions.file_group import GroupId
@@ -75,6 +75,7 @@ class InstantRun:
         self.anomaly: str | None = None
         self._beside: WriteConflictError | None = None
         self._known = frozenset[Instant]()
+        self._undone_before: Collection[Instant] | None = None
 
     def __enter__(self) -> InstantRun:
         writer = self._writer
@@ -109,15 +110,19 @@ class InstantRun:
             )
         return self._at
 
-    def start(self, plan: Metadata | None) -> None:
+    def start(
+        self, plan: Metadata | None, undone_before: Collection[Instant] | None = None
+    ) -> None:
         """Make the instant inflight, with what it is about to do if that is known.
+
+        ``undone_before`` are the rollbacks of earlier runs, where a plan stays when it is undone.
 
         Raises:
             RolledBackError: another writer took this one for dead, and has undone it.
             ConflictError: another run of the same plan has begun since this one looked.
         """
         self._check_not_undone()
-        self.is_started = True
+        self.is_started, self._undone_before = True, undone_before
         try:
             self._writer.active.start(self._pending, plan)
         except AlreadyExistsError as error:
@@ -211,7 +216,7 @@ class InstantRun:
                 self._check_heartbeat()
                 lock.confirm()
                 completed = complete_instant(writer.active, instant, agreed, writer.clock)
-                check_kept(writer, completed, instant)
+                check_kept(writer, completed, instant, self._undone_before)
                 self._is_complete = True
                 # While the lock is held: whoever has it next has seen this commit.
                 self._beside = self._exclusion.overlooked(writer, completed)

@@ -7,49 +7,77 @@ name files that are gone, so it looks once more behind its commit, and takes it 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import TypeVar
 
 from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
-from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.active import ActiveTimeline, StateFile
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, undone_by_another
 
 _LOOKS = 3
+_Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
 
 
-def check_kept(writer: Writer, completed: Instant, requested: Instant) -> None:
+def check_kept(
+    writer: Writer,
+    completed: Instant,
+    requested: Instant,
+    undone_before: Collection[Instant] | None = None,
+) -> tuple[StateFile, ...]:
     """Take an instant back at once that was taken for dead since the last look.
 
     Whoever undoes it has planned that before it deletes a file, and takes the request away last. It
     is made pending rather than removed: without the oldest write of a timeline its files would be
-    taken for those of an archived one.
+    taken for those of an archived one. Gives the files of the timeline as they were seen, none
+    where they were not. ``undone_before`` is that of ``is_undone``.
     """
+    active = writer.active
     try:
-        if not _was_undone(writer.active, requested):
-            return
+        seen = _asked_again(active.state_files)
+        if not _asked_again(lambda: _is_undone(active, seen, requested, undone_before)):
+            return seen
     except StorageError as failure:
         _log.warning("nobody knows whether %s was taken for dead: %s", completed.time, failure)
-        return
+        return ()
     try:
-        writer.active.revert(completed)
+        active.revert(completed)
     except MissingFileError:
         _log.info("%s is pending again by others", completed.time)
     except StorageError:
-        writer.active.remove(completed)
+        active.remove(completed)
     raise undone_by_another(writer, completed.time)
 
 
 def is_undone(active: ActiveTimeline, requested: Instant) -> bool:
     """Whether another writer has undone an instant, or is about to."""
-    states = [file.instant for file in active.state_files()]
-    pending = Timeline.of(states).pending()
-    for rollback in (found for found in pending if found.action is Action.ROLLBACK):
+    return _is_undone(active, active.state_files(), requested, None)
+
+
+def _is_undone(
+    active: ActiveTimeline,
+    seen: Collection[StateFile],
+    requested: Instant,
+    undone_before: Collection[Instant] | None,
+) -> bool:
+    """Whether an instant is undone, by files of the timeline.
+
+    The request of a plan stays when a run of it is undone. So the rollbacks tell, those that have
+    ended too, but for those of earlier runs: ``undone_before``, which is None for a write.
+    """
+    states = [file.instant for file in seen]
+    for rollback in (found for found in Timeline.of(states) if found.action is Action.ROLLBACK):
+        if rollback.is_completed if undone_before is None else rollback in undone_before:
+            continue
         try:
             target = active.read_rollback_plan(rollback).instant
-        except MissingFileError:  # it has ended since
-            return not active.is_requested(requested)
+        except MissingFileError:
+            if undone_before is None:  # it has ended since
+                return not active.is_requested(requested)
+            continue  # it was withdrawn
         except CorruptTableError:  # it died before it had deleted anything, and is planned anew
             continue
         if target.time == requested.time:
@@ -57,9 +85,9 @@ def is_undone(active: ActiveTimeline, requested: Instant) -> bool:
     return requested not in states
 
 
-def _was_undone(active: ActiveTimeline, requested: Instant) -> bool:
-    """As ``is_undone``, asked again where there was no answer: the instant is completed."""
+def _asked_again(ask: Callable[[], _Answer]) -> _Answer:
+    """What is asked, some times where there was no answer: the instant is completed."""
     for _ in range(_LOOKS - 1):
         with suppress(StorageError):
-            return is_undone(active, requested)
-    return is_undone(active, requested)
+            return ask()
+    return ask()

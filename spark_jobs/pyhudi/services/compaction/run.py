@@ -213,30 +213,38 @@ def compaction_run(writer: Writer, instant: str) -> Iterator[CompactionWork]:
     """
     planned, exclusion = _compaction(instant), OneRunOfAPlan()
     with InstantRun(writer, planned.action, planned=instant, exclusion=exclusion) as run:
-        found = find_planned_instant(writer.active.load(), planned.action, instant)
-        if found is None:
-            raise RequestError(f"there is no compaction {instant}", where=writer.storage.uri)
-        if found.is_completed:
-            raise ConflictError(f"compaction {instant} has just been run", where=writer.storage.uri)
+        found = _not_yet_run(writer, writer.active.load(), instant)
         revert_compaction(writer.table, writer.clock, planned)
         plan = writer.active.read_compaction_plan(found)
         table = writer.table.refresh()
+        # One that was slow, not dead, may have completed before it was undone.
+        _not_yet_run(writer, table.timeline, instant)
         slices = _slices_of(plan, table)
         number = run_number(writer)
         exclusion.remember(writer, table, instant, number)
-        run.start(None)
+        run.start(None, exclusion.undone_before)
         yield CompactionWork(run=run, table=table, plan=plan, slices=slices, number=number)
+
+
+def _not_yet_run(writer: Writer, timeline: Timeline, instant: str) -> Instant:
+    found = find_planned_instant(timeline, Action.COMPACTION, instant)
+    if found is None:
+        raise RequestError(f"there is no compaction {instant}", where=writer.storage.uri)
+    if found.is_completed:
+        raise ConflictError(f"compaction {instant} has just been run", where=writer.storage.uri)
+    return found
 
 
 class OneRunOfAPlan:
     """Writers pass by; other runs of the same plan are kept out.
 
-    A run that was taken for dead is told by the rollback that the other made of it.
+    A run that was taken for dead is told by the rollback that the other made of it: those of
+    earlier runs are ``undone_before``.
     """
 
     def __init__(self) -> None:
         self._earlier: frozenset[MarkedFile] = frozenset()
-        self._rollbacks: tuple[Instant, ...] = ()
+        self.undone_before: tuple[Instant, ...] = ()
         self._counted: frozenset[str] = frozenset()
         self._number = 0
 
@@ -247,7 +255,7 @@ class OneRunOfAPlan:
         """
         self._number, self._counted = number, _completed_writes(table.timeline)
         self._earlier = frozenset(read_markers(writer.storage, instant))
-        self._rollbacks = rollbacks_of(writer.active, writer.active.load(), instant)
+        self.undone_before = rollbacks_of(writer.active, writer.active.load(), instant)
 
     def begin(self, writer: Writer, instant: Instant) -> None:
         """Take the heartbeat, which only one run at a time has."""
@@ -268,7 +276,10 @@ class OneRunOfAPlan:
         """
         timeline = writer.active.load()
         is_there = instant.in_state(State.INFLIGHT) in timeline.instants
-        if not is_there or rollbacks_of(writer.active, timeline, instant.time) != self._rollbacks:
+        if (
+            not is_there
+            or rollbacks_of(writer.active, timeline, instant.time) != self.undone_before
+        ):
             raise _taken_over(writer, instant)
 
     def agree(self, _: Writer, __: Instant, metadata: Metadata | None) -> Metadata | None:
