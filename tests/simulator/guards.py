@@ -96,17 +96,17 @@ def _as_of_the_task(self: TaskIdentity, instant: str) -> str:
     return self.write_token
 
 
-def _no_recovery(_: object) -> tuple[str, ...]:
+def _no_recovery(*_: object) -> tuple[str, ...]:
     return ()
 
 
 _LAST_LOOK = (
     (Alone, "check_held", _nothing),
-    (instant_run, "check_kept", _give(())),
+    (instant_run, "check_kept", _nothing),
 )
 _LOOKS_AFTERWARDS = (
     (rollback, "has_files_of", _give(value=False)),
-    (instant_run, "check_kept", _give(())),
+    (instant_run, "check_kept", _nothing),
 )
 LOOK_FOR_OTHERS = Guard(
     "who begins looks for others, and who commits for what they did",
@@ -130,7 +130,7 @@ LAST_LOOK_OF_SEVERAL = Guard(
     (
         (Shared, "check_held", _nothing),
         (InstantRun, "_check_heartbeat", _nothing),
-        (instant_run, "check_kept", _give(())),
+        (instant_run, "check_kept", _nothing),
     ),
 )
 BEGUN_LATEST = Guard(

@@ -73,7 +73,8 @@ def archive_after(run: WriteRun, result: JobResult) -> None:
     config = run.config.services.archive
     if not config.is_automatic or result.status != "committed":
         return
-    table = load_table(run.target.storage)
+    known = run.target.table
+    table = load_table(run.target.storage) if known is None else known.refresh()
     if find_archivable(table, config):
         with run.watch.stage("archive"):
             _archive(run.environment, table, run.config)

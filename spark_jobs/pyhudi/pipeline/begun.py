@@ -24,13 +24,14 @@ from pyhudi.errors import (
 )
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
-from pyhudi.services.recovery import recover
+from pyhudi.services.recovery import LeftBehind, has_nothing_pending, recover
 from pyhudi.table.create import create_table
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_made, load_table
 from pyhudi.timeline.clock import about
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.conflicts.conflict import ConflictRules
+from pyhudi.transaction.exclusion import Alone
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import delete_written
 from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
@@ -214,14 +215,22 @@ def _following(begun: Begun, written: Written, error: WriteConflictError) -> Beg
 
 def _begin(run: WriteRun, held: ExitStack) -> Begun:
     """Request the instant, in a context that is left with ``held``."""
+    left = LeftBehind.of(run.target.storage)
     table, is_expected = _prepared(run)
     action = _action(run, table)
     plan = RequestedReplace() if action is Action.REPLACE_COMMIT else None
     writer = run.writer(table)
-    run.drop_saved(*recover(writer))
+    run.drop_saved(*recover(writer, left))
     shared = Shared(ConflictRules.of(writer.concurrency)) if run.gate.is_shared else None
-    instant = held.enter_context(InstantRun(writer, action, plan, exclusion=shared))
-    now = table.refresh() if shared is None else shared.table
+    alone = Alone()
+    if shared is None and has_nothing_pending(table.timeline):
+        # Nothing has been listed anew; whether it was too early is seen when the write begins.
+        writer = replace(writer, latest=table.timeline.latest_time)
+    instant = held.enter_context(InstantRun(writer, action, plan, exclusion=shared or alone))
+    if shared is not None:
+        now = shared.table
+    else:
+        now = table.refresh() if alone.seen is None else table.seen_as(alone.seen)
     return Begun(run=run, instant=instant, table=now, is_expected=is_expected, shared=shared)
 
 
@@ -305,10 +314,13 @@ def _commit(begun: Begun, written: Written) -> JobResult:
         metadata = written.metadata_of(run.metadata(stats_by_partition(written.stats)))
         paths = frozenset(stat.path for stat in written.stats if stat.path)
         completed = instant.complete(metadata, paths)
+    completed_at = completed.completion_time or instant.completed_at
+    if completed_at is None:
+        completed_at = _completion_time(table, completed)
     changes = run.target.schema_changes
     if changes:
         _log.info("%s: the schema has changed: %s", table.config.name, "; ".join(changes))
-    done = run.result("committed", completed.time, _completion_time(table, completed), written)
+    done = run.result("committed", completed.time, completed_at, written)
     return replace(done, anomaly=instant.anomaly)
 
 

@@ -286,13 +286,15 @@ def counted_by_partition(decisions: Iterable[Decision]) -> dict[str, dict[str, i
     }
 
 
-def clean_service(environment: Environment, storage: Storage, config: WriteConfig) -> CleanService:
-    """The cleans of the table in a storage.
+def clean_service(
+    environment: Environment, storage: Storage, config: WriteConfig, known: Table | None = None
+) -> CleanService:
+    """The cleans of the table in a storage; it may be ``known`` as it was earlier.
 
     Raises:
         UnsupportedError: a table that cannot be cleaned.
     """
-    table = load_table(storage)
+    table = load_table(storage) if known is None else known.refresh()
     what = why_not_cleaned(table.config)
     if what is not None:
         raise UnsupportedError(
@@ -324,7 +326,7 @@ def clean_after(run: WriteRun, _: JobResult) -> None:
     if not is_freeing and not may_be_due(before.timeline, config):
         return
     with run.watch.stage("clean"):
-        cleaned = clean_service(run.environment, run.target.storage, run.config)
+        cleaned = clean_service(run.environment, run.target.storage, run.config, before)
         done = cleaned.schedule_and_execute()
     if done.instant is not None:
         _log.info("%s", result_line(done))

@@ -7,7 +7,7 @@ Hudi 0.15 and 1.1.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyhudi.actions.rollback import InstantInfo
@@ -21,6 +21,7 @@ from pyhudi.services.rollback import (
     withdraw_rollback,
 )
 from pyhudi.services.undo.restore import finish_restores
+from pyhudi.storage.storage import Storage
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
@@ -67,16 +68,37 @@ def writer_of(
     return writer if turn is None else replace(writer, is_behind=turn.is_behind)
 
 
-def recover(writer: Writer) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """The instants that have markers, and the names beside heartbeats.
+
+    To be listed before the timeline is: a write that begins in between must be on it.
+    """
+
+    marked: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, storage: Storage) -> LeftBehind:
+        """What there is in a table now."""
+        return cls(marked=marked_instants(storage), names=names_beside_heartbeats(storage))
+
+
+def recover(writer: Writer, left: LeftBehind | None = None) -> tuple[str, ...]:
     """Bring the table back to where no write is pending; the instants that were undone.
 
-    A restore that was begun is finished first. A writer that does not undo dead writes leaves them
-    where they are; beside other writers none does, as long as nobody cleans.
+    With what is ``left`` the writer's table was listed right after it; where nothing was pending
+    then, nothing is listed again. A restore that was begun is finished first. A writer that does
+    not undo dead writes leaves them where they are; beside other writers none does, as long as
+    nobody cleans.
 
     Raises:
         WriterAtWorkError: a pending write is alive, or others wait that came before.
     """
     table, active = writer.table, writer.active
+    if left is not None and has_nothing_pending(table.timeline):
+        _check_turn(writer, _sweep(writer, left, table.timeline))
+        return ()
     timeline = active.load()
     if pending_restores(timeline):
         finish_restores(writer)
@@ -99,13 +121,21 @@ def recover(writer: Writer) -> tuple[str, ...]:
         if writer.undoes_dead:
             roll_back(table, writer.clock, instant.time)
             undone.append(instant.time)
-    waiting = sweep(writer)
-    if writer.is_behind(waiting):
+    _check_turn(writer, sweep(writer))
+    return tuple(undone)
+
+
+def has_nothing_pending(timeline: Timeline) -> bool:
+    """Whether nobody is at work or has died, compactions aside, which are left to their runs."""
+    return all(found.action is Action.COMPACTION for found in timeline.pending())
+
+
+def _check_turn(writer: Writer, waiting: tuple[Ticket, ...]) -> None:
+    if not writer.gate.is_shared and writer.is_behind(waiting):
         raise WriterAtWorkError(
             f"{len(waiting)} other writers wait for their turn; retry when they have ended",
             where=writer.storage.uri,
         )
-    return tuple(undone)
 
 
 def _finish_rollbacks(writer: Writer, timeline: Timeline) -> None:
@@ -146,10 +176,12 @@ def _is_for_another(active: ActiveTimeline, rollback: Instant, target: InstantIn
 def undo_dead_writes(writer: Writer) -> tuple[str, ...]:
     """Undo the writes that died, whoever else is at work; their instants.
 
+    Those that had not begun when the writer's table was listed are left to the next.
+
     Source: BaseHoodieTableServiceClient.getInstantsToRollbackForLazyCleanPolicy, Hudi 0.15.
     """
     active, undone = writer.active, []
-    if not any(_is_dead(writer, each) for each in active.load().pending_writes()):
+    if not any(_is_dead(writer, each) for each in writer.table.timeline.pending_writes()):
         return ()
     with writer.gate.hold():
         # Some may have renewed their heartbeat, or ended, while the lock was waited for.
@@ -220,12 +252,14 @@ def sweep(writer: Writer) -> tuple[Ticket, ...]:
     A task that Spark could not stop in time may leave its marker, and its file, after its write was
     committed or rolled back.
     """
+    left = LeftBehind.of(writer.storage)
+    return _sweep(writer, left, writer.active.load())
+
+
+def _sweep(writer: Writer, left: LeftBehind, timeline: Timeline) -> tuple[Ticket, ...]:
     storage, active = writer.storage, writer.active
-    # Listed before the timeline is: a write that begins in between must be on it.
-    marked, names = marked_instants(storage), names_beside_heartbeats(storage)
-    timeline = active.load()
     writes = {found.time: found for found in timeline.write_instants()}
-    for instant in marked:
+    for instant in left.marked:
         write = writes.get(instant)
         if write is None and _was_undone(active, timeline, instant):
             delete_strays(storage, instant, read_markers(storage, instant), ())
@@ -233,12 +267,12 @@ def sweep(writer: Writer) -> tuple[Ticket, ...]:
             _delete_uncommitted(active, write)
         if write is None or write.is_completed:
             delete_markers(storage, instant)
-    for instant in instants_with_heartbeat(names):
+    for instant in instants_with_heartbeat(left.names):
         write = writes.get(instant)
         is_over = not writer.is_alive(instant) if write is None else write.is_completed
         if is_over:
             delete_heartbeat(storage, instant)
-    return tickets_among(names)
+    return tickets_among(left.names)
 
 
 def _delete_uncommitted(active: ActiveTimeline, write: Instant) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from pyhudi.config.access.secret import redacted
@@ -23,12 +23,16 @@ _ADVICE: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStatus:
-    """One entry of a folder: path relative to the storage's root, size in bytes, times in ms."""
+    """One entry of a folder: path relative to the storage's root, size in bytes, times in ms.
+
+    ``tag`` tells the version of a file from all others, where a store lists such.
+    """
 
     path: str
     size_bytes: int
     modified_ms: int
     is_dir: bool
+    tag: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:

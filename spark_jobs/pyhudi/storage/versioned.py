@@ -44,6 +44,17 @@ class VersionedStorage(Protocol):
         ...
 
 
+def read_known(storage: Storage, path: str, tag: str = "") -> bytes:
+    """The whole file; from memory where a listing has just shown the version that is known."""
+    read = getattr(storage, "read_known", None)
+    return storage.read(path) if read is None else read(path, tag)
+
+
+def is_flat(storage: Storage) -> bool:
+    """Whether the storage has no folders that would stay behind when they are empty."""
+    return getattr(storage, "is_flat", False)
+
+
 def as_versioned(storage: Storage) -> VersionedStorage | None:
     """The storage as one that compares and swaps; None when it does not."""
     # Storages are wrapped, and a wrapper has what is below it.

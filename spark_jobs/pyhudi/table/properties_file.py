@@ -17,6 +17,7 @@ from pyhudi.errors import (
     UnclearAnswerError,
 )
 from pyhudi.storage.storage import Storage
+from pyhudi.storage.versioned import read_known
 
 _log = logging.getLogger(__name__)
 
@@ -26,10 +27,11 @@ BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 # java.util.Properties writes this and no other encoding.
 _ENCODING = "latin-1"
 _COMMENT = ("Written by pyhudi",)
+_NO_TAGS: Mapping[str, str] = {}
 
 
-def load_config(storage: Storage) -> TableConfig:
-    """The configuration of the table in a folder.
+def load_config(storage: Storage, tags: Mapping[str, str] = _NO_TAGS) -> TableConfig:
+    """The configuration of the table in a folder; ``tags`` are those of a listing, by path.
 
     While Hudi replaces the file only its backup is whole, and that is read then.
 
@@ -42,7 +44,7 @@ def load_config(storage: Storage) -> TableConfig:
     broken: CorruptTableError | None = None
     for path in (PROPERTIES_FILE, BACKUP_FILE, PROPERTIES_FILE):
         try:
-            text = storage.read(path).decode(_ENCODING)
+            text = read_known(storage, path, tags.get(path, "")).decode(_ENCODING)
         except MissingFileError:
             continue
         except UnclearAnswerError:

@@ -31,7 +31,7 @@ from pyhudi.table.properties_file import load_config
 from pyhudi.table.row_sources import with_sources
 from pyhudi.table.savepoints import as_restored
 from pyhudi.table.schema import resolve_schema
-from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.active import ActiveTimeline, Seen
 from pyhudi.timeline.bootstrap import as_bootstrapped
 from pyhudi.timeline.instant import Instant, normalise_instant
 from pyhudi.timeline.timeline import Timeline
@@ -67,7 +67,15 @@ class Table:
 
     def refresh(self) -> Table:
         """The same table as it is now: properties and timeline read again."""
-        latest = replace(load_table(self.storage), skips_damaged=self.skips_damaged)
+        return self.seen_as(self.active.look())
+
+    def seen_as(self, seen: Seen) -> Table:
+        """The same table by a listing of now, which may tell that its properties are the same."""
+        latest = None
+        if load_config(self.storage, seen.tags) == self.config:
+            latest = _seen(self.storage, self.config, seen.timeline)
+        # A timeline of another version or folder has to be listed as such.
+        latest = replace(latest or load_table(self.storage), skips_damaged=self.skips_damaged)
         return latest if self.until is None else latest.completed_by(self.until)
 
     def completed_by(self, time: str) -> Table:
@@ -249,9 +257,13 @@ def load_table(storage: Storage) -> Table:
         TableNotFoundError: there is none.
     """
     config = load_config(storage)
+    return _seen(storage, config, ActiveTimeline.of(storage, config).load())
+
+
+def _seen(storage: Storage, config: TableConfig, listed: Timeline) -> Table:
     active = ActiveTimeline.of(storage, config)
-    seen = as_restored(active, as_bootstrapped(active.load()))
-    return Table(storage=storage, config=config, timeline=seen)
+    timeline = as_restored(active, as_bootstrapped(listed))
+    return Table(storage=storage, config=config, timeline=timeline)
 
 
 def load_made(storage: Storage) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -21,10 +21,12 @@ from pyhudi.config.table import TableConfig, TimelineZone
 from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.errors import AlreadyExistsError, MissingFileError, StorageError, located
 from pyhudi.storage.storage import FileStatus, Storage
+from pyhudi.storage.versioned import is_flat
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.timeline.whole import WHOLE
 
 # How often the timeline is listed, when instants are archived the while.
 _LOADS = 20
@@ -43,6 +45,29 @@ class StateFile:
     written: str
     size_bytes: int
     has_sidecar: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One listing of a timeline: its instants, and the ``listed`` files."""
+
+    active: ActiveTimeline
+    timeline: Timeline
+    listed: tuple[FileStatus, ...]
+
+    @property
+    def files(self) -> tuple[StateFile, ...]:
+        """Every file of every instant, in the order of instants and states."""
+        return self.active.files_among(self.listed)
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The versions of files by their paths, where the storage lists such."""
+        return {each.path: each.tag for each in self.listed if each.tag}
+
+    def written(self, instant: Instant) -> str | None:
+        """When the file of an instant in its state was written, as an instant time."""
+        return next((file.written for file in self.files if file.instant == instant), None)
 
 
 class Metadata(Protocol):
@@ -98,19 +123,26 @@ class ActiveTimeline:
         Guarantees: no instant is missing that is later than the first, however many are archived
             meanwhile. They are deleted oldest first, so none was while the first stays.
         """
-        found = Timeline()
+        return self.look().timeline
+
+    def look(self) -> Seen:
+        """As ``load``, with what else the listing shows."""
+        found, listed = Timeline(), list[FileStatus]()
         for _ in range(_LOADS):
             listed = self.storage.list(self._folder)
             found = Timeline.of(self._instants(listed))
             first = found.write_instants().first
             is_archived = any(each.is_dir and each.name == self.archive_folder for each in listed)
-            if first is None or not is_archived or self._is_there(first):
+            if first is None or not is_archived or self._is_whole(found, first):
                 break
-        return found
+        return Seen(active=self, timeline=found, listed=tuple(listed))
 
     def state_files(self) -> tuple[StateFile, ...]:
         """Every file of every instant, that of each state, in the order of instants and states."""
-        listed = self.storage.list(self._folder)
+        return self.files_among(self.storage.list(self._folder))
+
+    def files_among(self, listed: Collection[FileStatus]) -> tuple[StateFile, ...]:
+        """The files of instants among those of the timeline's folder, ordered alike."""
         names = frozenset(status.name for status in listed)
         found = (
             StateFile(
@@ -317,8 +349,13 @@ class ActiveTimeline:
                 found = replace(found, completion_time=instant_time(status.modified_ms, self.zone))
             yield found
 
-    def _is_there(self, instant: Instant) -> bool:
-        return self.storage.exists(self._path(instant))
+    def _is_whole(self, found: Timeline, first: Instant) -> bool:
+        where = self.storage.absolute(self._folder)
+        is_told = is_flat(self.storage) and WHOLE.has_all_in(where, found)
+        if not (is_told or self.storage.exists(self._path(first))):
+            return False
+        WHOLE.put(where, found)
+        return True
 
     def _read(self, instant: Instant, kind: _Kind[_Read]) -> _Read:
         return self._parsed(instant, self._data(instant), kind)

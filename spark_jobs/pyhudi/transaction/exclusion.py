@@ -12,7 +12,7 @@ from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
 from pyhudi.errors import ConflictError, RolledBackError, WriteConflictError, WriterAtWorkError
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import ActiveTimeline, Metadata
+from pyhudi.timeline.active import ActiveTimeline, Metadata, Seen
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
@@ -38,7 +38,8 @@ class Writer:
     ``undoes_dead`` says whether it undoes the writes of others that died. ``undo`` takes back an
     instant of this writer that failed. ``is_behind`` says whether some of those who wait go before
     it. Where writers go on beside each other, the ``gate`` has the lock of the table, and
-    ``concurrency`` says what a conflict is.
+    ``concurrency`` says what a conflict is. ``latest`` is the latest time on the timeline, where it
+    has just been listed.
     """
 
     table: Table
@@ -49,6 +50,7 @@ class Writer:
     is_behind: Callable[[Collection[Ticket]], bool] = _goes_first
     gate: Gate = OPEN_GATE
     concurrency: ConcurrencyConfig = _NO_CONCURRENCY
+    latest: str | None = None
 
     @property
     def storage(self) -> Storage:
@@ -93,10 +95,13 @@ class Exclusion(Protocol):
         """
         ...
 
-    def overlooked(self, writer: Writer, instant: Instant) -> WriteConflictError | None:
+    def overlooked(
+        self, writer: Writer, instant: Instant, seen: Seen | None
+    ) -> WriteConflictError | None:
         """What others committed despite the lock that a completed instant cannot stand beside.
 
-        Called right after the commit point, while the lock is held.
+        Called right after the commit point, while the lock is held. ``seen`` is the timeline as it
+        was listed after that point, if it was.
         """
         ...
 
@@ -109,12 +114,13 @@ class Alone:
     writes that did not complete may stay; else who undoes such does so first.
 
     ``own`` are the instants of a job that writes at several, the first a table has: whatever does
-    not write rows may have a later one.
+    not write rows may have a later one. ``seen`` is the timeline on which it began.
     """
 
     def __init__(self, *, passes_dead: bool = False, own: Collection[str] = ()) -> None:
         self._passes_dead, self._own = passes_dead, frozenset(own)
         self._done_before: frozenset[str] = frozenset()
+        self.seen: Seen | None = None
 
     def begin(self, writer: Writer, instant: Instant) -> None:
         """Step back when another live writer is pending, or was faster.
@@ -124,9 +130,10 @@ class Alone:
         One that began later and has ended by now wrote files that an earlier instant cannot follow.
         """
         for wait_s in (*_RIVAL_WAITS_S, 0.0):
-            timeline = writer.active.load()
+            self.seen = writer.active.look()
+            timeline = self.seen.timeline
             own = self._own | {instant.time}
-            rivals = [found for found in _alive(writer, timeline) if found not in own]
+            rivals = _alive(writer, timeline, own)
             if not rivals:
                 _check_latest(writer, instant, timeline, self._own)
                 if writer.undoes_dead and not self._passes_dead:
@@ -164,7 +171,7 @@ class Alone:
         """Nobody else has committed anything."""
         return metadata
 
-    def overlooked(self, writer: Writer, instant: Instant) -> None:
+    def overlooked(self, writer: Writer, instant: Instant, seen: Seen | None) -> None:
         """There is no lock."""
 
 
@@ -196,12 +203,13 @@ def live_writers(writer: Writer) -> list[str]:
     return _alive(writer, writer.active.load())
 
 
-def _alive(writer: Writer, timeline: Timeline) -> list[str]:
+def _alive(writer: Writer, timeline: Timeline, own: Collection[str] = ()) -> list[str]:
     now_ms = writer.clock.now_ms()
     return [
         instant.time
         for instant in timeline.pending_writes()
-        if is_alive(writer.storage, instant.time, now_ms=now_ms, config=writer.heartbeat)
+        if instant.time not in own
+        and is_alive(writer.storage, instant.time, now_ms=now_ms, config=writer.heartbeat)
     ]
 
 

@@ -48,6 +48,8 @@ class InstantRun:
     none; ``planned`` is the time of one that is on the timeline, and ``at`` one that a new instant
     has to have. ``instant`` is that of either.
 
+    ``completed_at`` is when its completed file was written, where that was seen.
+
     Leaving without ``complete`` undoes what was begun; when even that fails the instant stays
     pending, without a heartbeat, and is undone by whoever finds it.
 
@@ -73,6 +75,7 @@ class InstantRun:
         self.is_started = False
         self.instant = planned or ""
         self.anomaly: str | None = None
+        self.completed_at: str | None = None
         self._beside: WriteConflictError | None = None
         self._known = frozenset[Instant]()
         self._undone_before: Collection[Instant] | None = None
@@ -102,7 +105,8 @@ class InstantRun:
 
     def _drawn(self) -> str:
         if self._at is None:
-            return draw_instant(self._writer.active, self._writer.clock, self._request)
+            writer = self._writer
+            return draw_instant(writer.active, writer.clock, self._request, writer.latest)
         if not self._request(self._at):
             raise WriterAtWorkError(
                 f"another writer has requested the instant {self._at}; retry when it has ended",
@@ -158,7 +162,7 @@ class InstantRun:
             self._exclusion.agree(writer, instant, metadata)
         completed = self._commit(metadata, files)
         try:
-            markers.delete_markers(writer.storage, self.instant)
+            markers.delete_markers(writer.storage, self.instant, marked)
         except HudiError as failure:
             _log.warning("the markers of %s stay behind: %s", self.instant, failure)
         return completed
@@ -216,10 +220,11 @@ class InstantRun:
                 self._check_heartbeat()
                 lock.confirm()
                 completed = complete_instant(writer.active, instant, agreed, writer.clock)
-                check_kept(writer, completed, instant, self._undone_before)
+                seen = check_kept(writer, completed, instant, self._undone_before)
+                self.completed_at = None if seen is None else seen.written(completed)
                 self._is_complete = True
                 # While the lock is held: whoever has it next has seen this commit.
-                self._beside = self._exclusion.overlooked(writer, completed)
+                self._beside = self._exclusion.overlooked(writer, completed, seen)
                 if self._beside is not None:
                     self._known = _completed(writer.active)
         except HudiError as failure:
@@ -343,8 +348,16 @@ def _completed(active: ActiveTimeline) -> frozenset[Instant]:
     return frozenset(found for found in active.load() if found.is_completed)
 
 
-def draw_instant(active: ActiveTimeline, clock: Clock, take: Callable[[str], bool]) -> str:
+def draw_instant(
+    active: ActiveTimeline,
+    clock: Clock,
+    take: Callable[[str], bool],
+    latest: str | None = None,
+) -> str:
     """A new instant time; ``take`` requests it, and says False when another writer has it.
+
+    ``latest`` is the latest time on the timeline, given by one who has just listed it, and looks
+    once more when the time is taken.
 
     Raises:
         ConflictError: others are always first.
@@ -352,10 +365,11 @@ def draw_instant(active: ActiveTimeline, clock: Clock, take: Callable[[str], boo
     """
     drawn = ""
     for _ in range(_DRAWS):
-        latest = active.load().latest_time or ""
+        latest = latest or active.load().latest_time or ""
         drawn = active.next_time(clock, max(latest, drawn) or None)
         if take(drawn):
             return drawn
+        latest = None
     raise ConflictError(
         f"no free instant time after {_DRAWS} tries; other writers are very busy, retry",
         where=active.storage.uri,

@@ -17,6 +17,7 @@ from pyhudi.errors import CorruptTableError, located
 from pyhudi.filegroup.names import inner_path, parse_log_file_name
 from pyhudi.storage.objects.transfer.uploads import give_up_uploads
 from pyhudi.storage.storage import FileStatus, Storage
+from pyhudi.storage.versioned import is_flat
 from pyhudi.transaction.appended import is_own_log
 
 _TEMP = ".hoodie/.temp"
@@ -55,7 +56,7 @@ def leave_marker(storage: Storage, instant: str, path: str, kind: MarkerType) ->
     Nobody else leaves one of this name: it has the token of the attempt in it, or else what it says
     is the same. So it need not be created, for which tasks may lack what it takes.
     """
-    storage.put(f"{marker_folder(instant)}/{path}{_SEPARATOR}{kind.value}", b"")
+    storage.put(_marker(instant, path, kind), b"")
 
 
 def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
@@ -116,9 +117,22 @@ def delete_written(storage: Storage, instant: str, files: Iterable[str]) -> None
     )
 
 
-def delete_markers(storage: Storage, instant: str) -> None:
-    """Delete an instant's markers."""
-    storage.delete_dir(marker_folder(instant))
+def delete_markers(
+    storage: Storage, instant: str, known: Iterable[MarkedFile] | None = None
+) -> None:
+    """Delete an instant's markers.
+
+    Where they are ``known``, each having been left by ``leave_marker``, no listing is made for it.
+    One that a late task has left since stays, and its file is found by it.
+    """
+    if known is None or not is_flat(storage):
+        storage.delete_dir(marker_folder(instant))
+    else:
+        storage.delete_all(_marker(instant, each.path, each.kind) for each in known)
+
+
+def _marker(instant: str, path: str, kind: MarkerType) -> str:
+    return f"{marker_folder(instant)}/{path}{_SEPARATOR}{kind.value}"
 
 
 def _parse(text: str) -> MarkedFile:

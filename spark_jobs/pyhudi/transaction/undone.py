@@ -12,9 +12,8 @@ from contextlib import suppress
 from typing import TypeVar
 
 from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
-from pyhudi.timeline.active import ActiveTimeline, StateFile
+from pyhudi.timeline.active import ActiveTimeline, Seen
 from pyhudi.timeline.instant import Action, Instant
-from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, undone_by_another
 
 _LOOKS = 3
@@ -27,22 +26,22 @@ def check_kept(
     completed: Instant,
     requested: Instant,
     undone_before: Collection[Instant] | None = None,
-) -> tuple[StateFile, ...]:
+) -> Seen | None:
     """Take an instant back at once that was taken for dead since the last look.
 
     Whoever undoes it has planned that before it deletes a file, and takes the request away last. It
     is made pending rather than removed: without the oldest write of a timeline its files would be
-    taken for those of an archived one. Gives the files of the timeline as they were seen, none
-    where they were not. ``undone_before`` is that of ``is_undone``.
+    taken for those of an archived one. Gives the timeline as it was seen, None where
+    it was not. ``undone_before`` is that of ``is_undone``.
     """
     active = writer.active
     try:
-        seen = _asked_again(active.state_files)
-        if not _asked_again(lambda: _is_undone(active, seen, requested, undone_before)):
+        seen = _asked_again(active.look)
+        if not _asked_again(lambda: _is_undone(seen, requested, undone_before)):
             return seen
     except StorageError as failure:
         _log.warning("nobody knows whether %s was taken for dead: %s", completed.time, failure)
-        return ()
+        return None
     try:
         active.revert(completed)
     except MissingFileError:
@@ -54,22 +53,17 @@ def check_kept(
 
 def is_undone(active: ActiveTimeline, requested: Instant) -> bool:
     """Whether another writer has undone an instant, or is about to."""
-    return _is_undone(active, active.state_files(), requested, None)
+    return _is_undone(active.look(), requested, None)
 
 
-def _is_undone(
-    active: ActiveTimeline,
-    seen: Collection[StateFile],
-    requested: Instant,
-    undone_before: Collection[Instant] | None,
-) -> bool:
-    """Whether an instant is undone, by files of the timeline.
+def _is_undone(seen: Seen, requested: Instant, undone_before: Collection[Instant] | None) -> bool:
+    """Whether an instant is undone, by what is seen of the timeline.
 
     The request of a plan stays when a run of it is undone. So the rollbacks tell, those that have
     ended too, but for those of earlier runs: ``undone_before``, which is None for a write.
     """
-    states = [file.instant for file in seen]
-    for rollback in (found for found in Timeline.of(states) if found.action is Action.ROLLBACK):
+    active = seen.active
+    for rollback in (found for found in seen.timeline if found.action is Action.ROLLBACK):
         if rollback.is_completed if undone_before is None else rollback in undone_before:
             continue
         try:
@@ -82,7 +76,7 @@ def _is_undone(
             continue
         if target.time == requested.time:
             return True
-    return requested not in states
+    return all(file.instant != requested for file in seen.files)
 
 
 def _asked_again(ask: Callable[[], _Answer]) -> _Answer:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pyhudi.errors import ConflictError, StorageError
-from pyhudi.timeline.active import Metadata
+from pyhudi.timeline.active import Metadata, Seen
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Alone, Writer, live_writers
 from pyhudi.transaction.instant_run import InstantRun
@@ -171,7 +171,7 @@ class Recording:
         self.ask("agree", writer.active.is_requested(instant))
         return metadata
 
-    def overlooked(self, writer: Writer, instant: Instant) -> None:
+    def overlooked(self, writer: Writer, instant: Instant, seen: Seen | None) -> None:
         self.ask("overlooked", instant.is_completed)
 
     def ask(self, what: str, is_so: bool) -> None:

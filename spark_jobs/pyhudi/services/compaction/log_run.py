@@ -38,7 +38,7 @@ from pyhudi.services.compaction.run import (
 from pyhudi.services.recovery import recover
 from pyhudi.table.pending import pending_log_compactions
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import Metadata
+from pyhudi.timeline.active import Metadata, Seen
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.conflicts.conflict import ConflictRules
 from pyhudi.transaction.exclusion import Writer
@@ -191,7 +191,7 @@ class WritersKeptOut:
         """Nobody else has committed anything."""
         return metadata
 
-    def overlooked(self, writer: Writer, instant: Instant) -> None:
+    def overlooked(self, writer: Writer, instant: Instant, seen: Seen | None) -> None:
         """There is no lock."""
 
 

@@ -30,7 +30,7 @@ from pyhudi.services.compaction.plan import is_due, plan_compaction
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import revert_compaction, rollback_target, rollbacks_of
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import Metadata
+from pyhudi.timeline.active import Metadata, Seen
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
@@ -286,7 +286,7 @@ class OneRunOfAPlan:
         """Writers have seen the plan, and keep out of its way."""
         return metadata
 
-    def overlooked(self, writer: Writer, instant: Instant) -> None:
+    def overlooked(self, writer: Writer, instant: Instant, seen: Seen | None) -> None:
         """Whoever runs the plan has its heartbeat, with a lock or without."""
 
     def _is_own(self, marked: MarkedFile) -> bool:

@@ -40,6 +40,7 @@ class Entry:
     size_bytes: int
     modified_ms: int
     is_prefix: bool = False
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +295,7 @@ def _entry(meta: Any) -> Entry:
         key=meta["path"],
         size_bytes=meta["size"],
         modified_ms=int(meta["last_modified"].timestamp() * 1000),
+        tag=meta["e_tag"] or "",
     )
 
 

@@ -55,6 +55,11 @@ class ObjectStorage:
     sources: HiddenOptions = NO_OPTIONS
 
     @property
+    def is_flat(self) -> bool:
+        """That a folder is gone with the last file in it."""
+        return True
+
+    @property
     def uri(self) -> str:
         """The root as the user gave it."""
         return self.place.uri
@@ -130,6 +135,18 @@ class ObjectStorage:
             KEPT.put(where, data)
         return data
 
+    def read_known(self, path: str, tag: str) -> bytes:
+        """The whole file; from memory where this process has read the version of this tag."""
+        if not has_obstore():
+            return self.read(path)
+        where = self.absolute(path)
+        known = KEPT.get(f"{where}#{tag}") if tag else None
+        if known is not None:
+            return known
+        found = self.read_versioned(path)
+        KEPT.put(f"{where}#{found.version}", found.data)
+        return found.data
+
     def open_input(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """A seekable input file, whose errors name it."""
         calls, key = self._calls, self._key(path)
@@ -167,6 +184,7 @@ class ObjectStorage:
         self.absolute(path)
         with self._errors("create", path):
             Creator(place=self.place, calls=self._calls).create(path, data)
+        KEPT.put(self.absolute(path), data)
 
     def read_versioned(self, path: str) -> Versioned:
         """The whole file, and its entity tag or generation."""
@@ -204,6 +222,8 @@ class ObjectStorage:
     def _delete_keys(self, keys: Sequence[str]) -> None:
         for first in range(0, len(keys), PAGE):
             some = keys[first : first + PAGE]
+            for key in some:
+                KEPT.drop(self.absolute(self.place.path(key)))
             with self._errors("delete", self.place.path(some[0])):
                 patiently(partial(self._calls.delete, some))
 
@@ -217,6 +237,7 @@ class ObjectStorage:
             size_bytes=entry.size_bytes,
             modified_ms=entry.modified_ms,
             is_dir=entry.is_prefix,
+            tag=entry.tag,
         )
 
     @property

@@ -9,6 +9,7 @@ from pyhudi.config.options.concurrency import CLOCK_SKEW_MS
 from pyhudi.config.table import TimelineZone
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.table.table import Table
+from pyhudi.timeline.active import Seen
 from pyhudi.timeline.clock import instant_time
 from pyhudi.timeline.instant import State
 from pyhudi.transaction.exclusion import Writer
@@ -44,7 +45,7 @@ def check_clock(writer: Writer, drawn: str) -> None:
     )
 
 
-def warn_of_other_zones(table: Table) -> None:
+def warn_of_other_zones(table: Table, seen: Seen) -> None:
     """Notice that the latest write was made by somebody in another time zone.
 
     In a timeline of local times its instant and the time at which it was requested are then whole
@@ -54,7 +55,7 @@ def warn_of_other_zones(table: Table) -> None:
     latest = table.timeline.last_completed
     if table.config.timezone is not TimelineZone.LOCAL or latest is None:
         return
-    requested = table.active.completion_time(latest.in_state(State.REQUESTED))
+    requested = seen.written(latest.in_state(State.REQUESTED))
     if requested is None:
         return
     apart = elapsed_seconds(latest.time, requested)

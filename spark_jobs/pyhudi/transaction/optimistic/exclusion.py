@@ -32,8 +32,8 @@ from pyhudi.schema import avro
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
-from pyhudi.timeline.active import Metadata
-from pyhudi.timeline.instant import Instant
+from pyhudi.timeline.active import Metadata, Seen
+from pyhudi.timeline.instant import Instant, State
 from pyhudi.transaction.conflicts.change import Change
 from pyhudi.transaction.conflicts.conflict import Conflict, ConflictRules, told
 from pyhudi.transaction.conflicts.schemas import has_same_columns, schema_to_commit
@@ -66,6 +66,7 @@ class Shared:
     def __init__(self, rules: ConflictRules, *, is_planned: bool = False) -> None:
         self._rules, self._is_planned = rules, is_planned
         self._seen: Others | None = None
+        self._at_hand: Seen | None = None
         self._without_own_keys: set[tuple[str, str]] = set()
         self.search: KeySearch | None = None
         self.empties: PartitionSearch | None = None
@@ -86,11 +87,12 @@ class Shared:
                 the lock keeps out as long as it is held.
         """
         check_clock(writer, instant.time)
-        table = writer.table.refresh()
+        seen = writer.active.look()
+        table = writer.table.seen_as(seen)
         if not self._is_planned:
             _check_latest(table, instant)
         check_no_metadata_table(table)
-        warn_of_other_zones(table)
+        warn_of_other_zones(table, seen)
         if restores := pending_restores(table.timeline):
             raise WriterAtWorkError(
                 f"restore {restores[0].time} has not ended; retry when it has",
@@ -110,10 +112,10 @@ class Shared:
 
     def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
         """Whoever takes a writer for dead rolls it back, which takes its request away."""
-        active = writer.active
-        if active.is_requested(instant) and instant.time not in set(
-            rolled_back(self.table, active.load())
-        ):
+        self._at_hand = seen = writer.active.look()
+        requested = instant.in_state(State.REQUESTED)
+        is_requested = any(file.instant == requested for file in seen.files)
+        if is_requested and instant.time not in set(rolled_back(self.table, seen.timeline)):
             return
         delete_written(writer.storage, instant.time, files)
         raise undone_by_another(writer, instant.time)
@@ -127,21 +129,25 @@ class Shared:
         """
         if not isinstance(metadata, _WRITTEN):
             raise InvariantError(f"{instant.action.value} {instant.time} commits no statistics")
-        look = self._others.look()
+        # Under the lock it comes right after the look for oneself.
+        seen, self._at_hand = self._at_hand or writer.active.look(), None
+        look = self._others.look(seen)
         own = self._with_partitions_meant(Change.of(instant, metadata), look)
         found = [*look.conflicts(own, self._rules), *self._key_conflicts(own, look)]
         _refuse(writer, instant, found)
-        check_no_metadata_table(replace(self.table, config=load_config(writer.storage)))
+        check_no_metadata_table(replace(self.table, config=load_config(writer.storage, seen.tags)))
         return self._with_schema(writer, instant, metadata, look)
 
-    def overlooked(self, writer: Writer, instant: Instant) -> WriteConflictError | None:
+    def overlooked(
+        self, writer: Writer, instant: Instant, seen: Seen | None
+    ) -> WriteConflictError | None:
         """A conflict with what was committed between the last look and the commit point.
 
         The lock has not kept the other out: it was lost in between. One that goes on from this
         instant came after it.
         """
         try:
-            own, look = self._others.change_of(instant), self._others.look()
+            own, look = self._others.change_of(instant), self._others.look(seen)
             if own is None:
                 return None
             after = {each.instant for each in _gone_on_from(own, look.changes)}

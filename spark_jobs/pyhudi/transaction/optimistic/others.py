@@ -9,6 +9,7 @@ from pyhudi.actions.file_group import GroupId
 from pyhudi.errors import CorruptTableError, MissingFileError
 from pyhudi.filegroup.names import parse_base_file_name, parse_log_file_name
 from pyhudi.table.table import Table
+from pyhudi.timeline.active import Seen
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.conflicts.candidates import Candidates, Snapshot, candidates
@@ -57,9 +58,9 @@ class Others:
         self._snapshot = Snapshot(own=own, timeline=table.timeline)
         self._changes: dict[tuple[str, str], Change] = {}
 
-    def look(self) -> Look:
-        """Look at what there is by now."""
-        timeline = self.table.active.load()
+    def look(self, seen: Seen | None = None) -> Look:
+        """Look at what there is by now, which may just have been listed."""
+        timeline = self.table.active.load() if seen is None else seen.timeline
         found = candidates(self._snapshot, timeline)
         changes = (self.change_of(each) for each in found.completed)
         return Look(

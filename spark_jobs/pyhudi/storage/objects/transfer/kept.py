@@ -35,6 +35,11 @@ class KeptFiles:
             while self._size > self._most_bytes:
                 self._size -= len(self._files.popitem(last=False)[1])
 
+    def drop(self, name: str) -> None:
+        """Forget a file, which may come to be another one."""
+        with self._lock:
+            self._size -= len(self._files.pop(name, b""))
+
 
 KEPT: Final = KeptFiles(32 << 20)
 """Those of this process."""
