@@ -7,8 +7,12 @@ from datetime import datetime
 import pytest
 
 from pyhudi.schema.metafields import META_FIELDS
+from pyhudi.table.properties_file import replace_properties
 from pyhudi.table.table import Table, load_table, open_table
 from tests.support.golden import golden_copy, golden_names, golden_table
+from tests.support.in_process import NOW_MS, clock_at, options_of, write
+from tests.support.memory import MemoryStorage
+from tests.support.object_store import StoreServer
 
 
 def expected(name: str, file: str) -> str:
@@ -34,6 +38,22 @@ def test_the_latest_slices_and_base_files_are_those_that_hudi_finds(name: str) -
     if not any(logs):
         files = table.latest_base_files()
         assert [(f.partition, f.file_id, f.instant, f.name) for f in files] == sorted(named)
+
+
+def test_properties_are_read_again_when_others_have_changed_them(store: StoreServer) -> None:
+    memory = MemoryStorage(now_ms=NOW_MS)
+    write(memory, {("x", "a"): (1, "old")}, clock_at(), options=options_of())
+    storage = store.filled(memory)
+    table = load_table(storage)
+    with store.counting() as unchanged:
+        assert table.refresh() == table
+    others = {"hoodie.table.metadata.partitions": "files"}
+    replace_properties(storage, {**table.config.raw, **others})
+    latest = table.refresh()
+    assert latest.config.metadata_partitions
+    with store.counting() as known:
+        assert latest.refresh() == latest
+    assert (unchanged, known) == ({"list": 1}, {"list": 1})
 
 
 # Hudi writes v6_cow_custom_keygen_long and cannot read it.

@@ -199,6 +199,7 @@ class ObjectStorage:
 
     def put(self, path: str, data: bytes) -> None:
         """Make or replace a file with these bytes."""
+        KEPT.drop(self.absolute(path))
         with self._errors("write", path):
             patiently(lambda: self._calls.put(self._key(path), data))
 

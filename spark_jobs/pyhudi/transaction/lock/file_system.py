@@ -10,6 +10,7 @@ from pyhudi.config.options.locks import EXPIRE_MINUTES, LockConfig
 from pyhudi.errors import AlreadyExistsError, LostLockError, MissingFileError, StorageError
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.storage.touch import touch
+from pyhudi.storage.versioned import is_flat
 from pyhudi.timeline.clock import Clock, new_token
 from pyhudi.transaction.lock.lock import HeldLock
 from pyhudi.transaction.lock.lock_file import identity_of, is_of, lock_state, lock_text
@@ -124,7 +125,8 @@ class FileSystemLock:
             self._give_back(token)
             raise
         # Of an earlier file; Hadoop would hold the bytes of this one against it.
-        self._storage.delete(self._sidecar)
+        if not is_flat(self._storage):
+            self._storage.delete(self._sidecar)
         return True
 
     def _renewed(self, data: bytes) -> AbstractContextManager[None]:

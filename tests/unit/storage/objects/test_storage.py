@@ -267,6 +267,29 @@ def test_the_calls_that_cost_nothing_but_themselves(writable, store):
         assert seen == wanted
 
 
+def test_a_file_is_read_again_when_its_listing_shows_another_version(writable, store):
+    writable.put("f/a", b"1")
+    first = writable.read_known("f/a", "")
+    (listed,) = writable.list("f")
+    with store.counting() as seen:
+        assert (first, writable.read_known("f/a", listed.tag)) == (b"1", b"1")
+    writable.put("f/a", b"2")
+    (changed,) = writable.list("f")
+    with store.counting() as again:
+        assert writable.read_known("f/a", changed.tag) == b"2"
+    assert changed.tag != listed.tag
+    assert (seen, again) == ({}, {"get": 1})
+
+
+def test_what_was_created_is_settled_until_it_is_deleted(writable, store):
+    writable.create("a", b"1")
+    with store.counting() as seen:
+        assert writable.read_settled("a") == b"1"
+    writable.delete("a")
+    writable.put("a", b"2")
+    assert (seen, writable.read_settled("a")) == ({}, b"2")
+
+
 def test_a_server_that_is_not_there_is_told_without_keys(store, monkeypatch):
     options = store.options | {"endpoint_override": "127.0.0.1:1", "secret_key": "hunter2"}
     monkeypatch.setattr("pyhudi.storage.objects.patience.PATIENCE", Patience(total_s=0.1))
