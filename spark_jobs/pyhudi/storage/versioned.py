@@ -44,15 +44,34 @@ class VersionedStorage(Protocol):
         ...
 
 
+class ListedStorage(Protocol):
+    """A storage whose listings tell versions of files, and that has no folders but by its files."""
+
+    @property
+    def is_flat(self) -> bool:
+        """That a folder is gone with the last file in it."""
+        ...
+
+    def read_known(self, path: str, tag: str) -> bytes:
+        """The whole file; from memory where this process has read the version of this tag."""
+        ...
+
+
 def read_known(storage: Storage, path: str, tag: str = "") -> bytes:
     """The whole file; from memory where a listing has just shown the version that is known."""
-    read = getattr(storage, "read_known", None)
-    return storage.read(path) if read is None else read(path, tag)
+    listed = _as_listed(storage)
+    return storage.read(path) if listed is None else listed.read_known(path, tag)
 
 
 def is_flat(storage: Storage) -> bool:
     """Whether the storage has no folders that would stay behind when they are empty."""
-    return getattr(storage, "is_flat", False)
+    listed = _as_listed(storage)
+    return listed is not None and listed.is_flat
+
+
+def _as_listed(storage: Storage) -> ListedStorage | None:
+    is_one = callable(getattr(storage, "read_known", None))
+    return cast(ListedStorage, storage) if is_one else None
 
 
 def as_versioned(storage: Storage) -> VersionedStorage | None:
