@@ -114,15 +114,24 @@ def prepare_months(scale_factor: str) -> Path:
 
 def prepare_dataset(scale_factor: str) -> Path:
     """Write the rows of the base as plain Parquet files, a folder a year as Hive names them."""
-    source = prepare_base(scale_factor)
-    folder = home() / f"dataset-{scale_factor}"
+    return _by_year(scale_factor, f"dataset-{scale_factor}", "*")
+
+
+def prepare_keys(scale_factor: str) -> Path:
+    """Write the same dataset with no columns but those that name and order its rows."""
+    columns = "l_orderkey, l_linenumber, updated_at, ship_year"
+    return _by_year(scale_factor, f"dataset-keys-{scale_factor}", columns)
+
+
+def _by_year(scale_factor: str, name: str, columns: str) -> Path:
+    source, folder = prepare_base(scale_factor), home() / name
     if not folder.exists():
         part = folder.with_suffix(".part")
         with duckdb.connect() as db:
             db.execute("SET enable_progress_bar = false")
             db.execute("SET threads = 1")  # each thread writes files of its own
             db.execute(
-                f"COPY (SELECT * FROM read_parquet('{source}')) TO '{part}' "
+                f"COPY (SELECT {columns} FROM read_parquet('{source}')) TO '{part}' "
                 "(FORMAT parquet, PARTITION_BY (ship_year), ROW_GROUP_SIZE 100000, "
                 "OVERWRITE_OR_IGNORE)"
             )

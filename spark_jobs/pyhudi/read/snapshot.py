@@ -108,7 +108,8 @@ def read_batches(  # noqa: PLR0913 - the same keywords
 ) -> pa.RecordBatchReader:
     """Read what ``read_table`` reads, a batch at a time.
 
-    The files are chosen at once and read as the batches are asked for.
+    The files are chosen at once and read as the batches are asked for, one after the other; of a
+    file without log files the columns are read beside each other.
 
     Guarantees: memory is bounded by a batch, a few pages of each column and, up to
         ``merge_memory`` bytes, the log records of one file slice, whatever the table's size.
@@ -128,7 +129,7 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     plan = plan_read(table, query, columns=columns, filters=filters)
     parts = chain(
         *(read_slice(table.storage, plan, each) for each in plan.slices),
-        *(read_file(table.storage, plan, file) for file in plan.files),
+        *(read_file(table.storage, plan, file, threads=True) for file in plan.files),
     )
     batches = (batch for part in parts for batch in part.to_batches())
     return pa.RecordBatchReader.from_batches(plan.result_schema, batches)
