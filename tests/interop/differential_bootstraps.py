@@ -17,7 +17,8 @@ from tests.interop.differential_shapes import WRITE, Shape
 
 BOOTSTRAP = "bootstrap"
 # PYHUDI_BEGIN=bootstrap lets every history begin with one.
-SHARE = 1.0 if os.environ.get("PYHUDI_BEGIN") == "bootstrap" else 0.25
+IS_ASKED = os.environ.get("PYHUDI_BEGIN") == BOOTSTRAP
+SHARE = 1.0 if IS_ASKED else 0.25
 _CLASSES = "org.apache.hudi.client.bootstrap.selector."
 _KEYGENS = "org.apache.hudi.keygen."
 MODES: Mapping[str, Mapping[str, str]] = {

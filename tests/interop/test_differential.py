@@ -6,6 +6,7 @@ both take turns. More seeds:
 
     PYHUDI_SEEDS=7,8,100-120 python -m pytest -m interop tests/interop/test_differential.py
 
+PYHUDI_BEGIN=bootstrap lets each begin with a bootstrap whose table can; else one in ten does.
 PYHUDI_KINDS=all draws further operations, indexes and merge rules. PYHUDI_SEEDS=sources draws one
 seed of the engine's code: each change of it has a history of its own, which the same code draws
 again.
@@ -18,6 +19,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.interop.differential_bootstraps import BOOTSTRAP
+from tests.interop.differential_bootstraps import IS_ASKED as IS_BOOTSTRAP_ASKED
 from tests.interop.differential_cases import Case, case_of
 from tests.interop.differential_engines import HudiAtWork, OursAtWork
 from tests.interop.differential_services import UNDOING
@@ -58,7 +61,8 @@ def story(case: Case, steps: tuple[Turn, ...]) -> str:
     lines = [f"  {number}: {step}" for number, step in enumerate(steps)]
     kinds = "PYHUDI_KINDS=all " if EVERY_KIND else ""
     where = "tests/interop/test_differential.py"
-    command = f"{kinds}PYHUDI_SEEDS={case.seed} python -m pytest -m interop {where}"
+    begin = f"PYHUDI_BEGIN={BOOTSTRAP} " if IS_BOOTSTRAP_ASKED else ""
+    command = f"{begin}{kinds}PYHUDI_SEEDS={case.seed} python -m pytest -m interop {where}"
     head = f"seed {case.seed}, Hudi {case.version}; again: {command}"
     return "\n".join((head, str(case.shape), *lines))
 

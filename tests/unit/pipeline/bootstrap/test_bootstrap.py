@@ -178,6 +178,14 @@ def test_skeletons_are_next_to_nothing_beside_their_source(tmp_path: Path) -> No
     assert small.bytes_written < 10_000
 
 
+def test_rows_are_written_into_buckets(tmp_path: Path, source: Path) -> None:
+    buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
+    result = bootstrap(tmp_path / "table", source, {**FULL_RECORD, **buckets})
+    assert result.records["inserted"] == 30
+    found = open_table(tmp_path / "table").latest_base_files()
+    assert {file.file_id[:8] for file in found} <= {"00000000", "00000001"}
+
+
 def test_a_dataset_without_folders_is_a_table_without_partitions(tmp_path: Path) -> None:
     source = lay_out(tmp_path / "source", {"a.parquet": file_bytes(people(0, 3))})
     result = bootstrap(tmp_path / "table", source)
@@ -383,6 +391,12 @@ WRONG: dict[str, tuple[dict[str, bytes], dict[str, str], type[HudiError], str]] 
         {"hoodie.populate.meta.fields": "false"},
         UnsupportedError,
         "metadata alone",
+    ),
+    "buckets, of which files of a source are none": (
+        bad(a=people(0, 2)),
+        {"hoodie.index.type": "BUCKET"},
+        UnsupportedError,
+        "BUCKET does not go with a bootstrap of metadata alone",
     ),
     "no such selector": (
         bad(a=people(0, 2)),
