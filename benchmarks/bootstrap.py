@@ -32,6 +32,7 @@ from bootstrap_told import (
     ONE_KEY,
     READ,
     SCAN,
+    done,
     verdicts,
 )
 from engines import BESIDE_HUDI, OURS, PLAIN, add_arguments, chosen, home, take_turns
@@ -123,6 +124,7 @@ def main() -> None:
             turns = [begun(source), *steps]
             for line in take_turns(works, turns, repeat=given.repeat, interleave=given.interleave):
                 record.add(line, **about)
+    record.lines = done(record.lines)
     show(record)
     told = verdicts(by_step(medians(record.lines)), source_bytes)
     print("\n" + "\n".join(told), file=sys.stderr)

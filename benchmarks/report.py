@@ -85,7 +85,8 @@ def section(measured: Measured, plots: Path | None) -> list[str]:
         return writers_section(measured, title, plots)
     if measured.about.get("storage", ON_DISK) != ON_DISK:
         return storage_section(measured, title)
-    middle = medians(measured.lines)
+    is_bootstrap = measured.benchmark == "bootstrap"
+    middle = medians(bootstrap_told.done(measured.lines) if is_bootstrap else measured.lines)
     more = ("rows", "files_written") if measured.benchmark == "partitions" else ("rows",)
     is_large = measured.benchmark == "large_file"
     about = measured.about

@@ -17,8 +17,7 @@ from tests.interop.differential_shapes import WRITE, Shape
 
 BOOTSTRAP = "bootstrap"
 # PYHUDI_BEGIN=bootstrap lets every history begin with one.
-IS_ASKED = os.environ.get("PYHUDI_BEGIN") == BOOTSTRAP
-SHARE = 1.0 if IS_ASKED else 0.25
+SHARE = 1.0 if os.environ.get("PYHUDI_BEGIN") == BOOTSTRAP else 0.25
 _CLASSES = "org.apache.hudi.client.bootstrap.selector."
 _KEYGENS = "org.apache.hudi.keygen."
 MODES: Mapping[str, Mapping[str, str]] = {
@@ -32,10 +31,11 @@ MODES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def with_bootstrap(rng: Random, shape: Shape) -> Shape:
-    """The same table, or one that a history makes of a dataset first."""
+def with_bootstrap(rng: Random, shape: Shape, *, is_asked: bool) -> Shape:
+    """The same table, or one that a history makes of a dataset first; where asked, if it can be."""
+    is_drawn = rng.random() < SHARE
     # See known_differences.NOT_DRAWN.
-    if rng.random() >= SHARE or not {*shape.partitions} <= {"region"}:
+    if not (is_drawn or is_asked) or not {*shape.partitions} <= {"region"}:
         return shape
     mode = rng.choice(tuple(MODES) if shape.partitions else ("metadata", "full"))
     generator = "Complex"

@@ -54,14 +54,14 @@ class Case:
     """What changes are asked for after each step."""
 
 
-def case_of(seed: int, steps: int = STEPS) -> Case:
-    """The table and the operations that follow from a seed."""
+def case_of(seed: int, steps: int = STEPS, *, is_bootstrapped: bool = False) -> Case:
+    """The table and the operations that follow from a seed; a bootstrap first where asked for."""
     rng = Random(seed)
     version = "0.15.0" if rng.random() < 0.25 else "1.1.1"
     shape = with_logs(Random(f"logs {seed}"), draw_shape(rng, version))
     shape = with_log_compactions(Random(f"log compactions {seed}"), shape)
     shape = with_retention(Random(f"retention {seed}"), shape)
-    shape = with_bootstrap(Random(f"dataset {seed}"), shape)
+    shape = with_bootstrap(Random(f"dataset {seed}"), shape, is_asked=is_bootstrapped)
     player = _Player(rng, shape)
     drawn = tuple(player.steps(steps))
     return Case(seed, version, shape, drawn, tuple(player.changes))
