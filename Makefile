@@ -54,7 +54,8 @@ docs: $(VENV)/test.ready  ## Build the site of the documents into build/docs
 
 reliability: java $(VENV)/test.ready  ## Stop, kill, damage and make up all there is, and write docs/reliability.md
 	PYHUDI_POINTS=all $(RUN) $(TESTS) tests/faults/test_crash_in_write.py \
-	tests/faults/test_crash_in_restore.py tests/faults/test_damaged_tables.py \
+	tests/faults/test_crash_in_restore.py tests/faults/test_crash_in_bootstrap.py \
+	tests/faults/test_crash_on_bootstrapped.py tests/faults/test_damaged_tables.py \
 	tests/faults/test_hostile_bytes.py tests/faults/test_killed_processes.py tests/faults/test_cluster.py \
 	tests/faults/test_on_object_store.py
 

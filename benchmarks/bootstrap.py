@@ -1,12 +1,16 @@
 """Time how a dataset becomes a table, ours beside Hudi's, and what reading that table costs.
 
-    python benchmarks/bootstrap.py --scale-factor 1 --peer hudi_no_metadata --peer delta --repeat 3
+    python benchmarks/bootstrap.py --scale-factor 1 --peer hudi --peer delta --peer iceberg
 
 The dataset is TPC-H lineitem as plain Parquet files in a folder a year. First it is taken over by
 its metadata alone, by Delta Lake (`CONVERT TO DELTA`) and Apache Iceberg (`add_files`) too. Then a
 column is read of it and then all, beside a read of the files by pyarrow. It is taken over with its
 rows, beside a bulk insert of the same files. Delta and Iceberg note which files there are, and
 do less: they make no record keys, and look for none that are null or come twice.
+
+What the time of metadata alone goes by, `metadata_…` shows: the files of the dataset with all
+columns, and files of the same rows with no columns but those of the keys; and keys of one column
+and of four.
 
 Prints JSON lines, one for each engine, step and run; medians and verdicts go to standard error.
 """
@@ -15,60 +19,74 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
+from bootstrap_told import (
+    ALL_COLUMNS,
+    FIRST_READ,
+    FOUR_KEYS,
+    FULL,
+    INSERT,
+    KEYS_ALONE,
+    METADATA,
+    ONE_KEY,
+    READ,
+    SCAN,
+    done,
+    verdicts,
+)
 from engines import BESIDE_HUDI, OURS, PLAIN, add_arguments, chosen, home, take_turns
-from inputs import prepare_dataset
-from results import Line, Record, by_step, medians, show
-from steps import Step, Workload
+from inputs import prepare_dataset, prepare_keys
+from results import Record, by_step, medians, show
+from steps import Step, Workload, files_of
 
 PARTITION = "ship_year"
-METADATA, FULL, INSERT = "bootstrap_metadata", "bootstrap_full", "bulk_insert"
-OF_HUDIS_TIME, OF_BULK_INSERT, OF_PLAIN_READ = 0.2, 1.1, 1.3
-"""What is to be reached: shares of the time that something else takes."""
+READS, SCANS = 3, 2
+PEER_ROWS, WIDTHS = "peer_rows", "widths"
+"""What may be left out: peers that write the rows, and what the time goes by."""
 
 
-def steps(source: Path, *operations: str) -> list[Step]:
-    """Start with a file of the dataset, then operations with the whole of it."""
-    one = next(source.rglob("*.parquet"))
-    found = [Step(name="start", operation="start", source=str(one))]
-    return found + [Step(name=each, operation=each, source=str(source)) for each in operations]
+def begun(source: Path) -> Step:
+    """The first step: a session, and a file of the dataset read."""
+    return Step(name="start", operation="start", source=str(files_of(str(source))[0]))
 
 
-def courses(peers: list[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Which engines do which operations, one after the other."""
-    hudis = [name for name in peers if name.startswith("hudi")]
+def write(operation: str, source: Path) -> Step:
+    """A dataset taken over, or its rows written."""
+    return Step(name=operation, operation=operation, source=str(source))
+
+
+def reads(source: Path, *, scans: int) -> list[Step]:
+    """A column read once, so that all is warm, and then some times; all columns so many times."""
+    named = [FIRST_READ, *[READ] * READS]
+    found = [Step(name=name, operation="read") for name in named]
+    return found + [Step(name=SCAN, operation="scan", source=str(source))] * scans
+
+
+def widths(source: Path, keys: Path) -> list[Step]:
+    """Metadata alone of more columns and fewer, and with keys of more and fewer."""
+    sources = {ALL_COLUMNS: source, KEYS_ALONE: keys, ONE_KEY: source, FOUR_KEYS: source}
     return [
-        ((OURS, PLAIN), (METADATA, "read", "scan")),
-        (tuple(peers), (METADATA, "read")),
-        ((OURS, *hudis), (FULL,)),
-        ((OURS,), (INSERT,)),
+        Step(name=name, operation=name, source=str(folder), brief=True)
+        for name, folder in sources.items()
     ]
 
 
-def verdicts(steps_found: Mapping[str, Mapping[str, Line]]) -> list[str]:
-    """What was to be reached, and how it came out."""
+Course = tuple[tuple[str, ...], list[Step]]
 
-    def seconds(step: str, engine: str) -> float | None:
-        line = steps_found.get(step, {}).get(engine)
-        return None if line is None else line["seconds"]
 
-    hudi = next((name for name in steps_found[METADATA] if name.startswith("hudi")), "hudi")
-    held = (
-        ("metadata alone, of Hudi's time", METADATA, (METADATA, hudi), OF_HUDIS_TIME),
-        ("with rows, of our bulk insert's time", FULL, (INSERT, OURS), OF_BULK_INSERT),
-        ("a column read, of pyarrow's time", "read", ("read", PLAIN), OF_PLAIN_READ),
-        ("all columns read, of pyarrow's time", "scan", ("scan", PLAIN), OF_PLAIN_READ),
-    )
-    told = []
-    for what, step, beside, most in held:
-        ours, theirs = seconds(step, OURS), seconds(*beside)
-        if ours is not None and theirs:
-            share = ours / theirs
-            verdict = "reached" if share <= most else "NOT reached"
-            told.append(f"{what}: {share:.2f}, at most {most} was asked for: {verdict}")
-    return told
+def courses(peers: list[str], source: Path, without: list[str], scale_factor: str) -> list[Course]:
+    """Which engines do what, one after the other."""
+    hudis = [] if PEER_ROWS in without else [name for name in peers if name.startswith("hudi")]
+    last = [write(INSERT, source)]
+    if WIDTHS not in without:
+        last += widths(source, prepare_keys(scale_factor))
+    return [
+        ((OURS, PLAIN), [write(METADATA, source), *reads(source, scans=SCANS)]),
+        (tuple(peers), [write(METADATA, source), *reads(source, scans=0)]),
+        ((OURS, *hudis), [write(FULL, source)]),
+        ((OURS,), last),
+    ]
 
 
 def main() -> None:
@@ -77,14 +95,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser)
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=(PEER_ROWS, WIDTHS),
+        help="leave out that Hudi writes the rows, or what the time goes by; may be given twice",
+    )
     given = parser.parse_args()
     source = prepare_dataset(given.scale_factor)
     named = chosen([OURS], given.peer)[1:]
     peers = [name for name in named if name.startswith("hudi") or name in BESIDE_HUDI]
     record = Record("bootstrap", given.output)
     about = {"scale_factor": given.scale_factor}
-    record.begin(**about, repeat=given.repeat, interleave=given.interleave)
-    for engines, operations in courses(peers):
+    source_bytes = sum(path.stat().st_size for path in files_of(str(source)))
+    record.begin(
+        **about, repeat=given.repeat, interleave=given.interleave, source_bytes=source_bytes
+    )
+    for engines, steps in courses(peers, source, given.without, given.scale_factor):
         works = {
             name: Workload(
                 table=str(home() / "out" / f"{name}-{source.name}"),
@@ -93,11 +121,13 @@ def main() -> None:
             for name in engines
         }
         if works:
-            turns = steps(source, *operations)
+            turns = [begun(source), *steps]
             for line in take_turns(works, turns, repeat=given.repeat, interleave=given.interleave):
                 record.add(line, **about)
+    record.lines = done(record.lines)
     show(record)
-    print("\n" + "\n".join(verdicts(by_step(medians(record.lines)))), file=sys.stderr)
+    told = verdicts(by_step(medians(record.lines)), source_bytes)
+    print("\n" + "\n".join(told), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -59,17 +59,27 @@ def change_sets(base: str) -> dict[str, str]:
 
 def prepare(scale_factor: str) -> Path:
     """Write what is not there yet; answer the folder of `<name>.parquet`."""
+    base = prepare_base(scale_factor)
+    with duckdb.connect() as db:
+        db.execute("SET enable_progress_bar = false")
+        for name, query in change_sets(f"read_parquet('{base}')").items():
+            _save(db, base.with_name(f"{name}.parquet"), query)
+    return base.parent
+
+
+def prepare_base(scale_factor: str) -> Path:
+    """Write the rows that a table begins with, unless they are there; answer their file."""
     raw = home() / f"tpch-{scale_factor}"
-    folder = home() / f"lineitem-{scale_factor}"
-    folder.mkdir(parents=True, exist_ok=True)
+    base = home() / f"lineitem-{scale_factor}" / "base.parquet"
+    base.parent.mkdir(parents=True, exist_ok=True)
+    if base.exists():
+        return base
     if not (raw / "lineitem.parquet").exists():
         _generate(scale_factor, raw)
     with duckdb.connect() as db:
         db.execute("SET enable_progress_bar = false")
-        _save(db, folder / "base.parquet", BASE.format(source=raw / "lineitem.parquet"))
-        for name, query in change_sets(f"read_parquet('{folder}/base.parquet')").items():
-            _save(db, folder / f"{name}.parquet", query)
-    return folder
+        _save(db, base, BASE.format(source=raw / "lineitem.parquet"))
+    return base
 
 
 def prepare_months(scale_factor: str) -> Path:
@@ -78,8 +88,7 @@ def prepare_months(scale_factor: str) -> Path:
     `p0` is changes of the same number in a month that the others leave alone, `u1` changes 1 of 100
     rows everywhere.
     """
-    prepare(scale_factor)
-    source = home() / f"lineitem-{scale_factor}" / "base.parquet"
+    source = prepare_base(scale_factor)
     folder = home() / f"months-{scale_factor}"
     folder.mkdir(parents=True, exist_ok=True)
     base = f"read_parquet('{folder}/base.parquet')"
@@ -105,15 +114,24 @@ def prepare_months(scale_factor: str) -> Path:
 
 def prepare_dataset(scale_factor: str) -> Path:
     """Write the rows of the base as plain Parquet files, a folder a year as Hive names them."""
-    source = prepare(scale_factor) / "base.parquet"
-    folder = home() / f"dataset-{scale_factor}"
+    return _by_year(scale_factor, f"dataset-{scale_factor}", "*")
+
+
+def prepare_keys(scale_factor: str) -> Path:
+    """Write the same dataset with no columns but those that name and order its rows."""
+    columns = "l_orderkey, l_linenumber, updated_at, ship_year"
+    return _by_year(scale_factor, f"dataset-keys-{scale_factor}", columns)
+
+
+def _by_year(scale_factor: str, name: str, columns: str) -> Path:
+    source, folder = prepare_base(scale_factor), home() / name
     if not folder.exists():
         part = folder.with_suffix(".part")
         with duckdb.connect() as db:
             db.execute("SET enable_progress_bar = false")
             db.execute("SET threads = 1")  # each thread writes files of its own
             db.execute(
-                f"COPY (SELECT * FROM read_parquet('{source}')) TO '{part}' "
+                f"COPY (SELECT {columns} FROM read_parquet('{source}')) TO '{part}' "
                 "(FORMAT parquet, PARTITION_BY (ship_year), ROW_GROUP_SIZE 100000, "
                 "OVERWRITE_OR_IGNORE)"
             )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import bootstrap_told
 from contest_figures import contest_panels, contests_table
 from engines import ROOT, Line
 from figures import verdict, width_panels, widths_table, window_panels, windows_table
@@ -28,7 +29,7 @@ HEADING = "### "
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NOT_ABOUT = (
     *("command", "date", "repeat", "scale_factor", "layout", "table_type", "interleave"),
-    *("megabytes", "upserts", "new_rows", "storage"),
+    *("megabytes", "upserts", "new_rows", "storage", "source_bytes"),
 )
 REWRITES = "copy_on_write"
 ON_DISK = "local"
@@ -84,7 +85,8 @@ def section(measured: Measured, plots: Path | None) -> list[str]:
         return writers_section(measured, title, plots)
     if measured.about.get("storage", ON_DISK) != ON_DISK:
         return storage_section(measured, title)
-    middle = medians(measured.lines)
+    is_bootstrap = measured.benchmark == "bootstrap"
+    middle = medians(bootstrap_told.done(measured.lines) if is_bootstrap else measured.lines)
     more = ("rows", "files_written") if measured.benchmark == "partitions" else ("rows",)
     is_large = measured.benchmark == "large_file"
     about = measured.about
@@ -96,6 +98,7 @@ def section(measured: Measured, plots: Path | None) -> list[str]:
         "",
         *markdown(files_table(middle) if is_large else seconds_table(middle, more)),
         "",
+        *bootstrap_verdicts(measured, middle),
         *plotted(measured, title, middle, plots),
     ]
     if not is_large and any("peak_jvm_bytes" in line for line in middle):
@@ -106,6 +109,14 @@ def section(measured: Measured, plots: Path | None) -> list[str]:
             "",
         ]
     return lines
+
+
+def bootstrap_verdicts(measured: Measured, middle: Sequence[Line]) -> list[str]:
+    """What was to be reached, of a bootstrap alone."""
+    if measured.benchmark != "bootstrap":
+        return []
+    told = bootstrap_told.verdicts(by_step(middle), measured.about["source_bytes"])
+    return [*(f"- {text}" for text in told), ""]
 
 
 def figures_section(measured: Measured, title: str, plots: Path | None) -> list[str]:
@@ -188,6 +199,7 @@ def heading(measured: Measured) -> str:
         "upsert": f"Write steps, lineitem, {size}, {about.get('layout')}{logs}{store}",
         "writers": f"Writers at once, {about.get('upserts')} upserts each{logs}{store}",
         "partitions": f"Upserts into 1, 8 and 80 of 80 partitions, {size}",
+        "bootstrap": f"A dataset made a table, lineitem, {size}",
         "cold": "A cold spark-submit, 10,000 flights",
         "large_file": f"Merging into one base file of {about.get('megabytes')} MB",
     }[measured.benchmark]

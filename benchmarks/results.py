@@ -195,4 +195,5 @@ def show(record: Record, more: Sequence[str] = ("rows",)) -> None:
     print("\nseconds, of peers how many times ours", file=sys.stderr)
     print(plain_text(seconds_table(middle, more)), file=sys.stderr)
     print("\npeak MB: JVM / largest Python worker; delta_rs: its process", file=sys.stderr)
-    print(plain_text(memory_table(middle)), file=sys.stderr)
+    measured = [line for line in middle if "peak_jvm_bytes" in line]
+    print(plain_text(memory_table(measured)), file=sys.stderr)

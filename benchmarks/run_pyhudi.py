@@ -20,6 +20,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's users know
 from steps import (
     BOOTSTRAPS,
+    KEYS,
+    RECORD_KEY,
     SELECTOR,
     Workload,
     columns_of,
@@ -65,7 +67,10 @@ class Pyhudi:
             return {}
         if operation in BOOTSTRAPS:
             options = {**hudi_options(self._work), SELECTOR: BOOTSTRAPS[operation]}
-            done = pyhudi.spark.bootstrap(self._spark, source, path, options=options)
+            options[RECORD_KEY] = KEYS.get(operation, options[RECORD_KEY])
+            done = pyhudi.spark.bootstrap(
+                self._spark, source, path, options=options, mode="overwrite"
+            )
             return {"stages": {name: round(took, 3) for name, took in done.seconds.items()}}
         options = {**hudi_options(self._work), "hoodie.datasource.write.operation": operation}
         rows = self._spark.read.parquet(source)

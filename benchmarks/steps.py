@@ -24,9 +24,22 @@ from memory import MemoryWatch, processor_seconds, processor_seconds_of
 CORES = 2
 SPARK_MASTER = f"local[{CORES}]"
 DRIVER_MEMORY = "6g"
+RECORD_KEY = "hoodie.datasource.write.recordkey.field"
 SELECTOR = "hoodie.bootstrap.mode.selector"
-BOOTSTRAPS = {"bootstrap_metadata": "metadata_only", "bootstrap_full": "full_record"}
+BOOTSTRAPS = {
+    "bootstrap_metadata": "metadata_only",
+    "metadata_all_columns": "metadata_only",
+    "metadata_key_columns": "metadata_only",
+    "metadata_one_key": "metadata_only",
+    "metadata_four_keys": "metadata_only",
+    "bootstrap_full": "full_record",
+}
 """Operations that take a dataset over, and the word for what becomes of its rows."""
+KEYS = {
+    "metadata_one_key": "l_orderkey",
+    "metadata_four_keys": "l_orderkey,l_linenumber,l_partkey,l_suppkey",
+}
+"""The record keys of operations that have others than the workload says."""
 MODULUS = 1_000_003
 """Keys enter the fingerprint modulo this, so that products of 64 bits do not overflow."""
 
@@ -170,7 +183,7 @@ def hudi_options(work: Workload) -> dict[str, str]:
     """Hudi's options for the table, alike for every engine that takes them."""
     options = {
         "hoodie.table.name": work.folder.name,
-        "hoodie.datasource.write.recordkey.field": ",".join(work.keys),
+        RECORD_KEY: ",".join(work.keys),
         "hoodie.datasource.write.precombine.field": work.ordering,
         "hoodie.datasource.write.partitionpath.field": work.partition,
     }

@@ -8,31 +8,15 @@ import pytest
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import HudiError, TableNotFoundError
 from pyhudi.services.recovery import recover, writer_of
-from pyhudi.storage.storage import Storage
 from pyhudi.table.bootstrap_index import read_bootstrap_index
 from pyhudi.table.table import load_table
-from tests.support.clocks import FakeClock
+from tests.faults.test_crash_in_write import DEATHS, ERRORS, check_row
+from tests.support.bootstrap_courses import BOOTSTRAPS, SOURCE_ROWS, BootstrapCase
 from tests.support.crashes import World, course_of
-from tests.support.datasets import (
-    FULL_RECORD,
-    MIXED,
-    SourceInMemory,
-    bootstrap_in_memory,
-    dataset,
-)
 from tests.support.faulty import Faults, bury
 from tests.support.in_process import clock_at, leftovers, outcome
 from tests.support.memory import MemoryStorage
-from tests.support.points import IS_WHOLE, STEP
-
-CASES = {"skeletons": {}, "rows": FULL_RECORD, "both": MIXED}
-DEATHS, ERRORS = (1, 1) if IS_WHOLE else (3 * STEP, 13 * STEP)
-SOURCE = SourceInMemory(dataset(files=1, rows=3))
-ALL = 9
-
-
-def act(clock: FakeClock, options: dict[str, str], table: Storage, _: Storage) -> None:
-    bootstrap_in_memory(table, SOURCE, clock, options)
+from tests.support.points import IS_WHOLE
 
 
 def count_rows(storage: MemoryStorage) -> int | None:
@@ -50,8 +34,8 @@ def count_rows(storage: MemoryStorage) -> int | None:
     return sum(stat.num_writes for stat in stats)
 
 
-def check_whole(world: World, options: dict[str, str], what: str) -> None:
-    assert count_rows(world.table) == ALL, what
+def check_whole(world: World, what: str) -> None:
+    assert count_rows(world.table) == SOURCE_ROWS, what
     table = load_table(world.table)
     index = read_bootstrap_index(world.table)
     instants = {file.instant for file in table.latest_base_files()}
@@ -65,36 +49,39 @@ def check_whole(world: World, options: dict[str, str], what: str) -> None:
     assert leftovers(world.table) == [], what
 
 
-def go_on(world: World, options: dict[str, str], what: str) -> None:
+def go_on(case: BootstrapCase, world: World, what: str) -> None:
     """The same request again, which makes the table; or the next writer of one that is made."""
-    if count_rows(world.table) != ALL:
-        bootstrap_in_memory(world.table, SOURCE, clock_at(), options)
+    if count_rows(world.table) != SOURCE_ROWS:
+        case.again(world.table)
     else:
         recover(writer_of(load_table(world.table), clock_at(), HeartbeatConfig()))
-    check_whole(world, options, what)
+    check_whole(world, what)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("number", range(len(BOOTSTRAPS)), ids=[case.name for case in BOOTSTRAPS])
 def test_a_stop_at_any_call_leaves_all_or_nothing(
-    name: str, record_property: Callable[[str, object], None]
+    number: int, record_property: Callable[[str, object], None]
 ) -> None:
-    options = CASES[name]
-    before = World()
-    course = course_of(before.copy(), partial(act, clock_at(), options))
-    check_whole(course.states[-1].world, options, "undisturbed")
-    deaths = course.states[::DEATHS]
+    case = BOOTSTRAPS[number]
+    before = case.prepare()
+    course = course_of(before.copy(), case.act)
+    check_whole(course.states[-1].world, "undisturbed")
+    check_row(case, course)
+    deaths = course.states[number % DEATHS :: DEATHS]
     for state in deaths:
         world, what = state.world.copy(), f"death before call {state.at}"
-        assert count_rows(world.table) in (None, 0, ALL), what
+        assert count_rows(world.table) in (None, 0, SOURCE_ROWS), what
         bury(world.table)
-        go_on(world, options, what)
-    errors = course.faults()[::ERRORS]
+        go_on(case, world, what)
+    errors = course.faults()[number % ERRORS :: ERRORS]
     for kind, at in errors:
         world, what = before.copy(), f"{kind.name} at call {at}"
-        raised = outcome(partial(world.stop, partial(act, clock_at(), options), Faults(kind, at)))
+        raised = outcome(partial(world.stop, case.act, Faults(kind, at)))
         assert raised is None or isinstance(raised, (HudiError, OSError)), f"{what}: {raised!r}"
         seen = count_rows(world.table)
-        assert seen == ALL if raised is None else seen in (None, 0, ALL), f"{what}: {raised!r}"
+        expected = (SOURCE_ROWS,) if raised is None else (None, 0)
+        assert seen in expected, f"{what}: {raised!r}"
         bury(world.table)
-        go_on(world, options, f"{what}: {raised!r}")
-    record_property("points", len(deaths) + len(errors))
+        go_on(case, world, f"{what}: {raised!r}")
+    # Deaths that leave the same files are looked at once.
+    record_property("points", len(errors) + (course.calls if IS_WHOLE else len(deaths)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tests.interop.differential_bootstraps import with_bootstrap
 from tests.interop.differential_rows import (
     COLUMNS,
     KEY_COLUMNS,
@@ -53,13 +54,14 @@ class Case:
     """What changes are asked for after each step."""
 
 
-def case_of(seed: int, steps: int = STEPS) -> Case:
-    """The table and the operations that follow from a seed."""
+def case_of(seed: int, steps: int = STEPS, *, is_bootstrapped: bool = False) -> Case:
+    """The table and the operations that follow from a seed; a bootstrap first where asked for."""
     rng = Random(seed)
     version = "0.15.0" if rng.random() < 0.25 else "1.1.1"
     shape = with_logs(Random(f"logs {seed}"), draw_shape(rng, version))
     shape = with_log_compactions(Random(f"log compactions {seed}"), shape)
     shape = with_retention(Random(f"retention {seed}"), shape)
+    shape = with_bootstrap(Random(f"dataset {seed}"), shape, is_asked=is_bootstrapped)
     player = _Player(rng, shape)
     drawn = tuple(player.steps(steps))
     return Case(seed, version, shape, drawn, tuple(player.changes))
@@ -84,7 +86,9 @@ class _Player:
             services = self.past.weights()
             weights = {**writes, **services}
             (name,) = self.rng.choices(tuple(weights), tuple(weights.values()))
-            if name in services:
+            if not number and self.shape.bootstrap is not None:
+                yield self._write("bootstrap", number)
+            elif name in services:
                 yield self.past.serve(self.rng, name, self.upsert)
             else:
                 yield self._write(name, number)
@@ -99,7 +103,9 @@ class _Player:
             name = "upsert"
         self.names[number] = name
         self.past.wrote()
-        kinds: dict[str, Callable[[], Step]] = {each: getattr(self, each) for each in WEIGHTS}
+        kinds: dict[str, Callable[[], Step]] = {
+            each: getattr(self, each) for each in (*WEIGHTS, "bootstrap")
+        }
         return kinds[name]()
 
     def upsert(self) -> Step:
@@ -133,6 +139,14 @@ class _Player:
             # See known_differences.NOT_DRAWN.
             row.update((name, None) for name in ("tags", "points") if name in row)
         return self._step("bulk_insert", rows, {"hoodie.bulkinsert.sort.mode": mode})
+
+    def bootstrap(self) -> Step:
+        """A dataset, in files outside the table."""
+        fresh = self._new(self.rng.randint(12, 30))
+        # See known_differences.NOT_DRAWN.
+        valued = [each for each in fresh if None not in each[1] or not self.shape.is_hive_style]
+        rows = self._rows(valued or [(self._key(), ("asia",))])
+        return self._step("bootstrap", rows, self.shape.bootstrap)
 
     def delete(self) -> Step:
         """Known keys, and some that are nowhere."""

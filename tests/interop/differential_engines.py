@@ -26,6 +26,9 @@ class Engine(Protocol):
     def write(self, table: Path, step: Step, options: Options) -> None:
         """Write rows."""
 
+    def bootstrap(self, table: Path, source: Path, options: Options) -> None:
+        """Make the table of the dataset in a folder."""
+
     def die(self, table: Path, step: Step, options: Options) -> None:
         """Write rows, and die before the commit."""
 
@@ -46,6 +49,10 @@ class HudiAtWork:
         """Write rows, and make the table if need be."""
         mode = "append" if table.exists() else "overwrite"
         self.hudi.write(table, step.rows, step.operation, options=dict(options), mode=mode)
+
+    def bootstrap(self, table: Path, source: Path, options: Options) -> None:
+        """Make the table of the dataset in a folder."""
+        self.hudi.bootstrap(table, source, dict(options))
 
     def die(self, table: Path, step: Step, options: Options) -> None:
         """Write rows, and fail where what looks at them before the commit should begin.
@@ -88,6 +95,10 @@ class OursAtWork:
     def write(self, table: Path, step: Step, options: Options) -> None:
         """Write rows, and make the table if need be."""
         ours.write(self.spark, table, step.rows, step.operation, options)
+
+    def bootstrap(self, table: Path, source: Path, options: Options) -> None:
+        """Make the table of the dataset in a folder."""
+        assert pyhudi.spark.bootstrap(self.spark, source, table, options=options).instant
 
     def die(self, table: Path, step: Step, options: Options) -> None:
         """Write rows; nothing that a dead process would do reaches the table from the commit on."""

@@ -48,6 +48,8 @@ class Shape:
     is_forgetful: bool
     retention: Retention | None = None
     """What each write cleans and archives by; None where none does."""
+    bootstrap: Mapping[str, str] | None = None
+    """Options of the bootstrap that makes the table; None where the first write does."""
 
     @property
     def is_global(self) -> bool:
@@ -95,7 +97,7 @@ class Shape:
 
     def __str__(self) -> str:
         columns = ", ".join(f"{f.name} {f.type}" for f in self.schema)
-        options = {**self.creation, **self.always}
+        options = {**self.creation, **self.always, **(self.bootstrap or {})}
         lines = (f"  {key}={value}" for key, value in options.items())
         forgetful = ", the first ones only for the first write" if self.is_forgetful else ""
         return "\n".join((f"columns: {columns}", f"options{forgetful}:", *lines))

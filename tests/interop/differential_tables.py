@@ -8,6 +8,8 @@ import pyhudi
 from pyhudi.errors import RequestError
 from pyhudi.timeline.timeline import Timeline
 from tests.interop import ours
+from tests.interop.bootstrap_cases import digests
+from tests.interop.differential_bootstraps import BOOTSTRAP, lay_down
 from tests.interop.differential_engines import Engine, HudiAtWork, OursAtWork
 from tests.interop.differential_services import ALONE
 from tests.interop.differential_shapes import Shape
@@ -29,6 +31,8 @@ class DrawnTable:
 
     def __init__(self, path: Path, shape: Shape, workers: Workers) -> None:
         self.path, self.shape, self.workers = path, shape, workers
+        self.source = path.with_name(f"{path.name}-source")
+        self._source_files: dict[str, str] = {}
         self.rows: list[list[Row]] = []
         self.written: dict[int, str] = {}
         self.saved: dict[int, str] = {}
@@ -47,7 +51,12 @@ class DrawnTable:
     def _write(self, step: Step) -> str:
         """Write rows; the first instant that comes of it."""
         before = max(self._completed(), default="") if self.path.exists() else ""
-        self.workers[step.by].write(self.path, step, self._options(step))
+        if step.operation == BOOTSTRAP:
+            lay_down(self.source, self.shape, step.rows)
+            self._source_files = digests(self.source)
+            self.workers[step.by].bootstrap(self.path, self.source, self._options(step))
+        else:
+            self.workers[step.by].write(self.path, step, self._options(step))
         return min(time for time in self._completed() if time > before)
 
     def _options(self, step: Step) -> dict[str, str]:
@@ -89,6 +98,11 @@ class DrawnTable:
                 self.written = {step: time for step, time in self.written.items() if step <= at}
             case name:
                 engine.serve(name, self.path, service.options)
+
+    @property
+    def has_its_source(self) -> bool:
+        """Whether the files that the table was bootstrapped from are as they were."""
+        return digests(self.source) == self._source_files
 
     def _last_instant(self, step: int) -> str:
         """The latest instant before the write that came after that of a step."""
@@ -169,4 +183,6 @@ class Tables:
         """What Hudi finds wrong in the files and commits of the tables that we wrote to."""
         tables = {"ours": self.mine.path, "the shared table": self.shared.path}
         told = {name: self.hudi.failures(table) for name, table in tables.items()}
+        if not (self.mine.has_its_source and self.shared.has_its_source):
+            told["the source"] = ["its files are not what they were"]
         return "\n".join(f"{name}: {text}" for name, text in told.items() if text)

@@ -78,6 +78,14 @@ NOT_DRAWN: dict[str, str] = {
         "1.1 answers incremental queries with the values as they are escaped in partition paths; "
         "its other queries and we have the values that were written"
     ),
+    "bootstraps by partition columns that are no texts, or with special characters": (
+        "0.15 makes texts of numbers that the files have, which we keep; what either release makes "
+        "of special characters is in bootstrap_cases.py, whose tables are compared one by one"
+    ),
+    "bootstraps of rows without a partition value in folders that name the column": (
+        "Hudi takes the schema of one file, and the type of the column from that file's folder: "
+        "where it is this one, the table has a column of no type"
+    ),
     "upserts without ordering column in 0.15": (
         "0.15 takes the column ts when none is named, and fails when there is no such column"
     ),

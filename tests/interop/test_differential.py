@@ -6,6 +6,7 @@ both take turns. More seeds:
 
     PYHUDI_SEEDS=7,8,100-120 python -m pytest -m interop tests/interop/test_differential.py
 
+PYHUDI_BEGIN=bootstrap lets each begin with a bootstrap whose table can; else one in ten does.
 PYHUDI_KINDS=all draws further operations, indexes and merge rules. PYHUDI_SEEDS=sources draws one
 seed of the engine's code: each change of it has a history of its own, which the same code draws
 again.
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.interop.differential_bootstraps import BOOTSTRAP
 from tests.interop.differential_cases import Case, case_of
 from tests.interop.differential_engines import HudiAtWork, OursAtWork
 from tests.interop.differential_services import UNDOING
@@ -30,26 +32,28 @@ from tests.support.source_tree import ENGINE, seed_of
 FIXED_SEEDS = (1, 7)
 # Seeds that once failed, by what they found.
 REGRESSIONS = {"a write of Hudi's that dies without a base file": 2496050980}
+# Of each mode, beginning with a bootstrap, and of both types of table.
+BOOTSTRAPPED_SEEDS, FEW_STEPS = (8, 31, 49, 9), 5
 HUDI_LOOKS_EVERY = 6
 
 
-def _chosen() -> Iterator[tuple[str, int]]:
+def _chosen() -> Iterator[tuple[str, Case]]:
     if chosen := os.environ.get("PYHUDI_SEEDS"):
         for part in chosen.split(","):
             if part == "sources":
-                yield part, seed_of(ENGINE)
+                yield part, case_of(seed_of(ENGINE))
                 continue
             first, _, last = part.partition("-")
-            yield from ((str(n), n) for n in range(int(first), int(last or first) + 1))
+            yield from ((str(n), case_of(n)) for n in range(int(first), int(last or first) + 1))
         return
-    yield from ((str(seed), seed) for seed in FIXED_SEEDS)
-    yield from REGRESSIONS.items()
+    yield from ((str(seed), case_of(seed)) for seed in FIXED_SEEDS)
+    for seed in BOOTSTRAPPED_SEEDS:
+        yield f"bootstrapped {seed}", case_of(seed, FEW_STEPS, is_bootstrapped=True)
+    yield from ((name, case_of(seed)) for name, seed in REGRESSIONS.items())
 
 
 # Hudi starts anew whenever the next case wants another release.
-DRAWN = sorted(
-    ((name, case_of(seed)) for name, seed in _chosen()), key=lambda each: each[1].version
-)
+DRAWN = sorted(_chosen(), key=lambda each: each[1].version)
 CASES = [pytest.param(case.version, case, id=name) for name, case in DRAWN]
 
 
@@ -58,7 +62,8 @@ def story(case: Case, steps: tuple[Turn, ...]) -> str:
     lines = [f"  {number}: {step}" for number, step in enumerate(steps)]
     kinds = "PYHUDI_KINDS=all " if EVERY_KIND else ""
     where = "tests/interop/test_differential.py"
-    command = f"{kinds}PYHUDI_SEEDS={case.seed} python -m pytest -m interop {where}"
+    begin = f"PYHUDI_BEGIN={BOOTSTRAP} " if case.shape.bootstrap is not None else ""
+    command = f"{begin}{kinds}PYHUDI_SEEDS={case.seed} python -m pytest -m interop {where}"
     head = f"seed {case.seed}, Hudi {case.version}; again: {command}"
     return "\n".join((head, str(case.shape), *lines))
 

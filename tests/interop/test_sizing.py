@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pyhudi.jobs.bootstrap import BootstrapRequest
+from pyhudi.pipeline.bootstrap.bootstrap import bootstrap_table
 from tests.interop import ours
+from tests.interop.bootstrap_cases import Dataset
 from tests.interop.hudi import RealHudi
 from tests.interop.rows import assert_same_rows, user_columns
 from tests.interop.scenarios import Scenario
+from tests.support.orders import HERE, write
 
 SCENARIO = Scenario("sizing", partitions=("region",))
 WIDE = {
@@ -62,3 +66,43 @@ def test_an_update_stays_in_its_file_group(hudi: RealHudi, spark: SparkSession, 
     before = {(s["partition"], s["file_id"]) for s in hudi.slices(table)}
     ours.write(spark, table, SCENARIO.batch(range(30), 2), "upsert", options)
     assert {(s["partition"], s["file_id"]) for s in hudi.slices(table)} == before
+
+
+SMALL_BLOOMS = {
+    "hoodie.index.bloom.num_entries": "10",
+    "hoodie.bloom.index.filter.dynamic.max.entries": "100",
+}
+LIMIT_BYTES = 20_000
+
+
+def bootstrapped(table: Path, source: Path, options: dict[str, str]) -> None:
+    """A table of two skeletons, each below the limit, whose sources are above it."""
+    request = BootstrapRequest(base_path=str(table), source=str(source), hoodie_conf=options)
+    assert bootstrap_table(HERE, request).status == "committed"
+    for folder, is_small in ((table, True), (source, False)):
+        sizes = [path.stat().st_size for path in folder.glob("*.parquet")]
+        assert len(sizes) == 2
+        assert all((size < LIMIT_BYTES) is is_small for size in sizes), sizes
+
+
+def test_a_file_of_another_place_is_small_to_hudi_by_its_skeleton_and_to_us_with_its_rows(
+    hudi: RealHudi, tmp_path: Path
+) -> None:
+    """Decision 65: the first inserts would else rewrite files of any size."""
+    dataset = Dataset("sized", is_partitioned=False, more=SMALL_BLOOMS)
+    first, fresh = dataset.rows(range(400), 1), dataset.rows(range(400, 420), 2)
+    dataset.write(tmp_path / "source", first)
+    options = {
+        **dataset.scenario.options,
+        "hoodie.metadata.enable": "false",
+        "hoodie.parquet.small.file.limit": str(LIMIT_BYTES),
+    }
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for table in (mine, theirs):
+        bootstrapped(table, tmp_path / "source", options)
+    hudi.write(theirs, fresh, "upsert", options=options)
+    assert write(mine, fresh, "upsert", options).status == "committed"
+    assert groups(hudi, theirs) == {"": 2}
+    assert groups(hudi, mine) == {"": 3}
+    assert_same_rows(user_columns(hudi.read(mine)), user_columns(hudi.read(theirs)))
+    assert hudi.failures(mine, exercise=False) == []

@@ -1,10 +1,13 @@
 """The page of what is stopped, damaged and made up, and of what came of it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, TypeAlias
 
 from tests.simulator.anomalies import ANOMALIES
+from tests.support.bootstrap_courses import BOOTSTRAPS, BootstrapCase, cases_on_skeletons
 from tests.support.crash_cases import Case, cases
 from tests.support.crashes import Course, World, course_of
 from tests.support.damaging import Damaged, damages_of, tables
@@ -12,6 +15,9 @@ from tests.support.kill_cases import kills
 from tests.support.source_tree import ROOT
 from tests.support.traps import DRIVER, JVM, WORKER
 from tests.support.undo_cases import UNDOING, UndoCase
+
+Stopped: TypeAlias = Case | UndoCase | BootstrapCase
+"""What is stopped at each of its storage calls."""
 
 PAGE: Final = ROOT / "docs" / "reliability.md"
 REWRITE: Final = "make reliability"
@@ -39,7 +45,9 @@ later ones that need space fail. At each point:
 
 Deaths that leave the same files are looked at once. A late error of a call that changes nothing is
 the same as an error, and is not counted again (`tests/faults/test_crash_in_write.py`,
-`tests/faults/test_crash_in_restore.py`).
+`tests/faults/test_crash_in_restore.py`). Bootstraps make a table of nine rows, some of them or all
+in files that stay where they are; bootstrapped rows are such, and no stop changes those files
+(`tests/faults/test_crash_in_bootstrap.py`, `tests/faults/test_crash_on_bootstrapped.py`).
 
 | Operation | Table type | Index | Storage calls | Deaths | Different states | Errors |
 |---|---|---|---:|---:|---:|---:|
@@ -144,12 +152,7 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
     """Write the page, when the points and damages tried are all that there are."""
     if not (points and damages and examples):
         return
-    found: list[tuple[Case | UndoCase, Course]] = [
-        (case, course_of(case.prepare(), case.act)) for case in cases()
-    ]
-    for undone in UNDOING:
-        undoing = undone.make()
-        found.append((undone, course_of(World(table=undoing.storage), undoing.do)))
+    found = list(all_courses())
     totals = _sums(_numbers(course) for _, course in found)
     damaged = {name: damages_of(make()) for name, make in tables().items()}
     if (courses, points) != (len(found), totals[0] + totals[-1]):
@@ -175,6 +178,25 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
         *(("\n", killed) if killed else ()),
     ]
     PAGE.write_text("".join(parts), encoding="utf-8")
+
+
+def all_cases(folder: Path = Path()) -> Iterator[Stopped]:
+    """All that is stopped, in the order of the page; rows outside a table lie below the folder."""
+    yield from cases()
+    yield from UNDOING
+    yield from BOOTSTRAPS
+    yield from cases_on_skeletons(folder)
+
+
+def all_courses() -> Iterator[tuple[Stopped, Course]]:
+    """Each of them with its undisturbed course."""
+    with TemporaryDirectory(prefix="pyhudi-sources-") as folder:
+        for case in all_cases(Path(folder)):
+            if isinstance(case, UndoCase):
+                undoing = case.make()
+                yield case, course_of(World(table=undoing.storage), undoing.do)
+            else:
+                yield case, course_of(case.prepare(), case.act)
 
 
 def write_kills(told: Collection[str]) -> None:
@@ -209,7 +231,7 @@ def _killed_section() -> str:
     return title + rest
 
 
-def row_of(case: Case | UndoCase, course: Course) -> str:
+def row_of(case: Stopped, course: Course) -> str:
     """The row of a case on the page."""
     return _row(case.operation, case.table_type, case.index, *_numbers(course))
 

@@ -64,8 +64,10 @@ class BaseFileReader(Protocol):
         """The row groups that can hold rows which meet a condition, going by statistics."""
 
 
-def open_base_file(source: pa.NativeFile, *, name: str) -> BaseFileReader:
+def open_base_file(source: pa.NativeFile, *, name: str, threads: bool = False) -> BaseFileReader:
     """Read a base file; ``name`` tells its format and is what errors call it.
+
+    With ``threads`` its columns may be read beside each other.
 
     Raises:
         CorruptTableError: it is no file of the format its name says.
@@ -73,7 +75,7 @@ def open_base_file(source: pa.NativeFile, *, name: str) -> BaseFileReader:
     """
     match BaseFileFormat.of_file(name):
         case BaseFileFormat.PARQUET:
-            return ParquetReader(source, name=name)
+            return ParquetReader(source, name=name, threads=threads)
         case BaseFileFormat.ORC:
             return OrcReader(source, name=name)
     raise UnsupportedError(f"{name} is neither a Parquet nor an ORC file")

@@ -104,18 +104,26 @@ class ParquetEncoder:
 class ParquetReader:
     """Reads one Parquet base file, whoever wrote it; ``name`` is what errors call it.
 
-    Guarantees: single-threaded; beside a batch, memory holds a row group as stored if it is small,
-        and buffers of 1 MB a column if it is not.
+    With ``threads`` the columns of a batch are read beside each other.
+
+    Guarantees: single-threaded without; beside a batch, memory holds a row group as stored if it
+        is small, and buffers of 1 MB a column if it is not.
     """
 
-    def __init__(self, source: pa.NativeFile | pa.Buffer, *, name: str = "a base file") -> None:
+    def __init__(
+        self,
+        source: pa.NativeFile | pa.Buffer,
+        *,
+        name: str = "a base file",
+        threads: bool = False,
+    ) -> None:
         try:
             handle = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
             self._metadata = pq.read_metadata(handle)
             self._file = self._opened(handle, [])
         except (pa.ArrowInvalid, EOFError, UnicodeDecodeError) as error:
             raise CorruptTableError(f"{name} is no Parquet file: {error}") from error
-        self._handle = handle
+        self._handle, self._threads = handle, threads
 
     @property
     def row_groups(self) -> int:
@@ -167,10 +175,11 @@ class ParquetReader:
         groups = list(range(self.row_groups)) if row_groups is None else list(row_groups)
         file = self._file
         if keep_dictionaries:
-            file = self._opened(self._handle, self._repeating_columns(wanted, groups))
+            repeating = self._repeating(wanted, groups).difference(ALL_DIFFERENT)
+            file = self._opened(self._handle, sorted(repeating))
         for some in self._fetched(wanted, groups):
             batches = file.iter_batches(
-                batch_size=batch_rows, row_groups=some, columns=wanted, use_threads=False
+                batch_size=batch_rows, row_groups=some, columns=wanted, use_threads=self._threads
             )
             for batch in batches:
                 yield pa.Table.from_batches([batch]).select(wanted)
@@ -209,12 +218,16 @@ class ParquetReader:
         group = self._metadata.row_group(number)
         return sum(group.column(each).total_compressed_size for each in range(group.num_columns))
 
-    def _repeating_columns(self, names: Sequence[str], groups: Sequence[int]) -> list[str]:
+    def repeating_texts(self) -> set[str]:
+        """The string columns that are stored with a dictionary throughout the file."""
+        return self._repeating(self.schema.names, range(self.row_groups))
+
+    def _repeating(self, names: Sequence[str], groups: Sequence[int]) -> set[str]:
         """Top-level string columns that the row groups store with a dictionary throughout."""
         strings = {
             field.name for field in self.schema if field.type == pa.string() and field.name in names
         }
-        return sorted(repeating_texts(self._metadata, groups, strings.difference(ALL_DIFFERENT)))
+        return repeating_texts(self._metadata, groups, strings)
 
 
 def chunks_together(

@@ -170,8 +170,10 @@ def _any_column(reader: BaseFileReader) -> list[str]:
 
 
 @contextmanager
-def open_base(storage: Storage, file: BaseFile) -> Iterator[OpenBaseFile]:
+def open_base(storage: Storage, file: BaseFile, *, threads: bool = False) -> Iterator[OpenBaseFile]:
     """Open a base file of the table in a storage.
+
+    With ``threads`` its columns may be read beside each other; leave it out where files are.
 
     Raises:
         UnsupportedError: a format that is not read here.
@@ -182,27 +184,33 @@ def open_base(storage: Storage, file: BaseFile) -> Iterator[OpenBaseFile]:
     home, path = home_of(storage, file)
     with ExitStack() as stack:
         if file.source is None:
-            reader = _opened(stack, home, path)
+            reader = _opened(stack, home, path, threads=threads)
         else:
-            reader = _side_by_side(stack, home, path, file.source)
+            reader = _side_by_side(stack, home, path, file.source, threads=threads)
         yield OpenBaseFile(storage=home, path=path, reader=reader, file=file)
 
 
-def _opened(stack: ExitStack, home: Storage, path: str) -> BaseFileReader:
+def _opened(stack: ExitStack, home: Storage, path: str, *, threads: bool) -> BaseFileReader:
     with read_errors(home, path):
         source = stack.enter_context(home.open_input(path))
-        return open_base_file(source, name=home.absolute(path))
+        return open_base_file(source, name=home.absolute(path), threads=threads)
 
 
-def _side_by_side(stack: ExitStack, home: Storage, path: str, source: RowSource) -> BaseFileReader:
+def _side_by_side(
+    stack: ExitStack, home: Storage, path: str, source: RowSource, *, threads: bool
+) -> BaseFileReader:
+    def open_skeleton() -> BaseFileReader:
+        return _opened(stack, home, path, threads=threads)
+
     def open_source() -> BaseFileReader:
         place, name = place_of_source(home, source.uri)
         with source_errors(source):
             handle = stack.enter_context(place.open_input(name))
             check_size(source, handle.size())
-            return SourceReader(source=source, reader=open_base_file(handle, name=source.uri))
+            reader = open_base_file(handle, name=source.uri, threads=threads)
+            return SourceReader(source=source, reader=reader)
 
-    return SideBySideReader(lambda: _opened(stack, home, path), open_source, name=source.uri)
+    return SideBySideReader(open_skeleton, open_source, name=source.uri)
 
 
 def home_of(storage: Storage, file: BaseFile) -> tuple[Storage, str]:

@@ -144,7 +144,7 @@ def _attempt(run: WriteRun, write_files: WriteFiles, tries: _Tries) -> JobResult
         if earlier is not None:
             begun.instant.withdraw()
             return run.already(earlier)
-        with _dropping_saved(begun):
+        with dropping_saved(begun.run, begun.instant.instant):
             try:
                 begun = _on_table_of_now(begun)
                 with _Overtaken(begun.instant):
@@ -290,13 +290,13 @@ def _action(run: WriteRun, table: Table) -> Action:
 
 
 @contextmanager
-def _dropping_saved(begun: Begun) -> Iterator[None]:
+def dropping_saved(run: WriteRun, instant: str) -> Iterator[None]:
     """Records that a write saved as failed are of no use when it is not committed."""
     try:
         yield
     except (HudiError, OSError):
         try:
-            begun.run.drop_saved(begun.instant.instant)
+            run.drop_saved(instant)
         except (HudiError, OSError) as failure:
             _log.warning("failed records of a write that failed stay saved: %s", failure)
         raise

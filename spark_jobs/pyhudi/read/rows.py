@@ -18,9 +18,17 @@ _BATCH_ROWS = 65_536
 
 
 def read_file(
-    storage: Storage, plan: ReadPlan, file: BaseFile, *, share: int = 0, shares: int = 1
+    storage: Storage,
+    plan: ReadPlan,
+    file: BaseFile,
+    *,
+    share: int = 0,
+    shares: int = 1,
+    threads: bool = False,
 ) -> Iterator[pa.Table]:
     """The rows of one base file that a plan asks for, or one share of them, some at a time.
+
+    With ``threads`` its columns may be read beside each other.
 
     Shapes: ``plan.result_schema``; no empty tables. Each row is in exactly one of the ``shares``.
 
@@ -29,7 +37,7 @@ def read_file(
         CorruptTableError: it is no whole file of its format.
     """
     schema = pa.schema([plan.stored.field(name) for name in plan.held])
-    with open_base(storage, file) as base:
+    with open_base(storage, file, threads=threads) as base:
         rows = base.rows(
             schema,
             condition=plan.condition,

@@ -14,9 +14,12 @@ import pyarrow.compute as pc
 
 from pyhudi.config.option import option_texts
 from pyhudi.config.read import ReadConfig
-from pyhudi.read.query import plan_read
+from pyhudi.read.query import ReadPlan, plan_read
 from pyhudi.read.rows import read_file, read_slice
 from pyhudi.table.table import open_table
+
+# Opening a file once more is worth less than reading this much.
+_SHARED_BYTES = 8 << 20
 
 
 def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
@@ -76,20 +79,31 @@ def read_table(  # noqa: PLR0913 - one keyword for each thing a query can say
     )
     plan = plan_read(table, query, columns=columns, filters=filters)
 
-    # Few files are shared out by row groups, so that every core has something to do.
-    shares = -(-pa.cpu_count() // max(1, len(plan.files) + len(plan.slices)))
     reads: list[Callable[[], Iterator[pa.Table]]] = [
         partial(read_slice, table.storage, plan, each) for each in plan.slices
     ]
     reads += [
         partial(read_file, table.storage, plan, file, share=share, shares=shares)
-        for file in plan.files
+        for file, shares in zip(plan.files, _shares(plan, pa.cpu_count()), strict=True)
         for share in range(shares)
     ]
     with ThreadPoolExecutor(max_workers=pa.cpu_count()) as threads:
         found = threads.map(lambda read: list(read()), reads)
         parts = [part for tables in found for part in tables]
     return pa.concat_tables([plan.result_schema.empty_table(), *parts])
+
+
+def _shares(plan: ReadPlan, cores: int) -> Iterator[int]:
+    """By how many threads each file is read, row groups shared out, so that no core is left idle.
+
+    That is one, but for those last files that are fewer than the cores; where others are read
+    before them only if they are large.
+    """
+    count = len(plan.slices) + len(plan.files)
+    last = count % cores
+    for place, file in enumerate(plan.files, start=len(plan.slices)):
+        is_worth_it = count < cores or file.bytes_to_read >= _SHARED_BYTES
+        yield -(-cores // last) if place >= count - last and is_worth_it else 1
 
 
 def read_batches(  # noqa: PLR0913 - the same keywords
@@ -108,7 +122,8 @@ def read_batches(  # noqa: PLR0913 - the same keywords
 ) -> pa.RecordBatchReader:
     """Read what ``read_table`` reads, a batch at a time.
 
-    The files are chosen at once and read as the batches are asked for.
+    The files are chosen at once and read as the batches are asked for, one after the other; of a
+    file without log files the columns are read beside each other.
 
     Guarantees: memory is bounded by a batch, a few pages of each column and, up to
         ``merge_memory`` bytes, the log records of one file slice, whatever the table's size.
@@ -128,7 +143,7 @@ def read_batches(  # noqa: PLR0913 - the same keywords
     plan = plan_read(table, query, columns=columns, filters=filters)
     parts = chain(
         *(read_slice(table.storage, plan, each) for each in plan.slices),
-        *(read_file(table.storage, plan, file) for file in plan.files),
+        *(read_file(table.storage, plan, file, threads=True) for file in plan.files),
     )
     batches = (batch for part in parts for batch in part.to_batches())
     return pa.RecordBatchReader.from_batches(plan.result_schema, batches)

@@ -102,3 +102,36 @@ def test_several_writers_and_tables_on_a_store_have_sections(tmp_path: Path) -> 
     assert "### Write steps, lineitem, scale factor 1, flat, on S3" in text
     assert "Old, 99.9 s." in text
     assert "| upsert_u1 | 2.00 | 2.50 | 1.25 |" in text
+
+
+def bootstrap_lines() -> str:
+    about = {"date": "2026-11-23", "command": "python bootstrap.py", "repeat": 1}
+    about |= {"scale_factor": "1", "source_bytes": 200_000_000}
+    steps = [
+        ("pyhudi", "bootstrap_metadata", 4.0, {"bytes_written": 20_000_000}),
+        ("plain_files", "bootstrap_metadata", 0.0, {"bytes_written": 0}),
+        ("hudi", "bootstrap_metadata", 16.0, {"bytes_written": 30_000_000}),
+        ("pyhudi", "read", 0.06, {}),
+        ("plain_files", "read", 0.05, {}),
+    ]
+    found: list[dict[str, object]] = [{"about": about}]
+    for engine, step, seconds, more in steps:
+        line = {"engine": engine, "step": step, "rows": 10, "seconds": seconds, "run": 1}
+        found.append({**line, **more})
+    found.append({"ended": True})
+    return "".join(json.dumps({"benchmark": "bootstrap", **line}) + "\n" for line in found)
+
+
+def test_a_bootstrap_says_what_was_to_be_reached_and_what_was(tmp_path: Path) -> None:
+    page, results = tmp_path / "performance.md", tmp_path / "results.jsonl"
+    page.write_text(PAGE)
+    results.write_text(bootstrap_lines())
+    done = rendered(page, results)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "### A dataset made a table, lineitem, scale factor 1" in text
+    assert "| bootstrap_metadata | 10 | 4.00 | 16.0 (4.0x) | - |" in text
+    assert "metadata alone writes 20.0 MB beside 200 MB of the source, 10.0%" in text
+    assert "metadata alone, of Hudi's time: 0.25, at most 0.2 was asked for: NOT reached" in text
+    assert "a column read, of pyarrow's time: 1.20, at most 1.3 was asked for: reached" in text
+    assert "source_bytes" not in text

@@ -10,7 +10,9 @@ import pytest
 import pyhudi
 from pyhudi.errors import CorruptTableError, MissingFileError, RequestError, TableNotFoundError
 from pyhudi.schema.metafields import META_FIELDS
+from pyhudi.storage.schemes import open_storage
 from tests.support.base_files import spoil
+from tests.support.bootstrapped import Source, bootstrap
 from tests.support.golden import golden_copy, golden_table, row_texts
 
 ID, PART = pc.field("id"), pc.field("part")
@@ -182,6 +184,23 @@ def test_a_path_without_a_table_says_how_to_make_one(tmp_path: Path) -> None:
     words = f"no Hudi table at {tmp_path}.*write to it to make"
     with pytest.raises(TableNotFoundError, match=words):
         pyhudi.read_table(tmp_path)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 5, 16])
+def test_each_row_is_read_once_by_however_many_threads(
+    cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [Source(partition=f"p{n}", rows=rows_from(n * 10, 10)) for n in range(7)]
+    bootstrap(open_storage(str(tmp_path / "table")), tmp_path / "source", people)
+    monkeypatch.setattr(pa, "cpu_count", lambda: cores)
+    monkeypatch.setattr("pyhudi.read.snapshot._SHARED_BYTES", 0)
+    rows = pyhudi.read_table(tmp_path / "table", columns=["_hoodie_record_key", "id"])
+    assert rows["id"].to_pylist() == [f"k{n:03d}" for n in range(70)]
+    assert rows["_hoodie_record_key"].to_pylist() == rows["id"].to_pylist()
+
+
+def rows_from(first: int, count: int) -> pa.Table:
+    return pa.table({"id": [f"k{n:03d}" for n in range(first, first + count)]})
 
 
 def test_a_path_that_is_a_file_is_no_table(tmp_path: Path) -> None:

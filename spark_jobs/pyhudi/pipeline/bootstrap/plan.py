@@ -15,6 +15,7 @@ from pyhudi.config.options.bootstrap import (
     BootstrapConfig,
     BootstrapMode,
 )
+from pyhudi.config.options.index import INDEX_TYPE, IndexType
 from pyhudi.config.options.keygen import DROP_PARTITION_COLUMNS, POPULATE_META_FIELDS
 from pyhudi.config.options.operations import (
     COMBINE_BEFORE_INSERT,
@@ -172,6 +173,8 @@ def _check_metadata_only(plan: BootstrapPlan) -> None:
             f"whose files stay those of the table{other}"
         )
     refused = (
+        # Files of a source hold rows of any bucket, so no write would find them.
+        (plan.write.index.index_type is IndexType.BUCKET, f"{INDEX_TYPE.key}=BUCKET"),
         (not config.populate_meta_fields, f"{POPULATE_META_FIELDS.key}=false"),
         (config.drop_partition_columns, f"{DROP_PARTITION_COLUMNS.key}=true"),
         (batch.combine_before_insert, f"{COMBINE_BEFORE_INSERT.key}=true"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 from pyhudi.actions.bootstrap_index import BootstrapIndex, BootstrappedPartition, SourceFile
@@ -15,7 +16,7 @@ from pyhudi.config.table import TableType
 from pyhudi.errors import AlreadyExistsError, HudiError, RequestError, StorageError
 from pyhudi.jobs.bootstrap import BOOTSTRAP
 from pyhudi.jobs.result import JobResult
-from pyhudi.pipeline.begun import Begun
+from pyhudi.pipeline.begun import Begun, dropping_saved
 from pyhudi.pipeline.bootstrap.duplicates import check_unique_keys
 from pyhudi.pipeline.bootstrap.full_records import write_full_records
 from pyhudi.pipeline.bootstrap.instants import BootstrapInstants
@@ -121,17 +122,22 @@ def _at_instants(plan: BootstrapPlan, run: WriteRun, table: Table) -> JobResult:
     action = Action.DELTA_COMMIT if is_delta else Action.COMMIT
     progress = Progress(table.config.name, plan.source.files)
     written: dict[BootstrapMode, Written] = {}
-    with BootstrapInstants(_writer(run, table), action, plan.modes) as instants:
+    with ExitStack() as held:
+        instants = held.enter_context(BootstrapInstants(_writer(run, table), action, plan.modes))
         for mode in plan.modes:
             instant = instants.of(mode)
             if mode is BootstrapMode.METADATA_ONLY:
                 written[mode] = _skeletons(plan, run, table, instant.instant, progress)
             else:
                 begun = Begun(run=run, instant=instant, table=table, is_expected=True)
+                held.enter_context(dropping_saved(run, instant.instant))
                 written[mode] = write_full_records(begun, plan, progress)
         if run.config.batch.stored_keys is StoredKeys.FAIL:
             _check_unique(run, table, written)
         with run.watch.stage("commit"):
+            for mode, each in written.items():
+                if mode is BootstrapMode.FULL_RECORD:
+                    each.failures.save(run.failed_storage(), instants.of(mode).instant)
             completed = instants.complete(
                 {mode: _said(run, mode, each) for mode, each in written.items()}
             )

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.actions.commit import WriteStat
+from pyhudi.config.options.bootstrap import MODE_SELECTOR
 from pyhudi.errors import RecordKeyError, RequestError, SourceError
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.pipeline.batch.pieces import KEY_SCHEMA, one_row
@@ -207,7 +208,10 @@ def _keyed(
     except RecordKeyError as error:
         missing = keys.keyless(rows).nonzero()[0]
         at = f"; the first of them is row {first + int(missing[0])}" if len(missing) else ""
-        raise RecordKeyError(f"the source file {where}: {error}{at}") from error
+        raise RecordKeyError(
+            f"the source file {where}: {error}{at}. A row that stays where it is cannot be left "
+            f"out: mend the file, or write its rows (full_record with {MODE_SELECTOR.key})"
+        ) from error
     if not checks_paths:
         return pa.Table.from_arrays([made], schema=KEY_SCHEMA)
     paths = keys.partition_paths(rows)

@@ -178,6 +178,14 @@ def test_skeletons_are_next_to_nothing_beside_their_source(tmp_path: Path) -> No
     assert small.bytes_written < 10_000
 
 
+def test_rows_are_written_into_buckets(tmp_path: Path, source: Path) -> None:
+    buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
+    result = bootstrap(tmp_path / "table", source, {**FULL_RECORD, **buckets})
+    assert result.records["inserted"] == 30
+    found = open_table(tmp_path / "table").latest_base_files()
+    assert {file.file_id[:8] for file in found} <= {"00000000", "00000001"}
+
+
 def test_a_dataset_without_folders_is_a_table_without_partitions(tmp_path: Path) -> None:
     source = lay_out(tmp_path / "source", {"a.parquet": file_bytes(people(0, 3))})
     result = bootstrap(tmp_path / "table", source)
@@ -191,6 +199,20 @@ def test_folders_of_plain_values_are_partitions_by_the_columns_named(tmp_path: P
     result = bootstrap(tmp_path / "table", source, partition_path="part")
     assert result.partitions == PARTS
     assert open_table(tmp_path / "table").schema().names[-1] == "part"
+
+
+@pytest.mark.parametrize("hive", ["", "part="], ids=["plain", "hive"])
+def test_rows_without_a_partition_value_are_taken_over(tmp_path: Path, hive: str) -> None:
+    files = {
+        f"{hive}{part}/a.parquet": file_bytes(people(n * 5, 5))
+        for n, part in enumerate(("north", "__HIVE_DEFAULT_PARTITION__"))
+    }
+    files["_temporary/b.parquet"] = file_bytes(people(20, 5))
+    source = lay_out(tmp_path / "source", files)
+    result = bootstrap(tmp_path / "table", source, partition_path="part")
+    assert result.records["inserted"] == 10
+    rows = pyhudi.read_table(tmp_path / "table", columns=["id", "part"]).to_pylist()
+    assert {row["id"] for row in rows if row["part"] is None} == {f"k000{n}" for n in range(5, 10)}
 
 
 def test_a_file_of_no_rows_has_a_skeleton_of_none(tmp_path: Path) -> None:
@@ -370,6 +392,12 @@ WRONG: dict[str, tuple[dict[str, bytes], dict[str, str], type[HudiError], str]] 
         UnsupportedError,
         "metadata alone",
     ),
+    "buckets, of which files of a source are none": (
+        bad(a=people(0, 2)),
+        {"hoodie.index.type": "BUCKET"},
+        UnsupportedError,
+        "BUCKET does not go with a bootstrap of metadata alone",
+    ),
     "no such selector": (
         bad(a=people(0, 2)),
         {"hoodie.bootstrap.mode.selector": "some"},
@@ -490,6 +518,72 @@ def test_keys_that_occur_twice_are_named_where_that_is_asked(
     with pytest.raises(RecordKeyError, match="2 record keys occur more than once"):
         bootstrap(tmp_path / "table", source, everywhere)
     assert bootstrap(tmp_path / "table", source, mode).records["inserted"] == 7
+
+
+def report(folder: Path) -> dict[str, str]:
+    return {
+        "pyhudi.write.error.policy": "report",
+        "pyhudi.write.error.path": str(folder),
+    }
+
+
+@pytest.mark.parametrize("mode", [FULL_RECORD, MIXED], ids=["rows", "both"])
+def test_rows_that_are_written_may_be_reported_for_their_keys(
+    tmp_path: Path, mode: dict[str, str]
+) -> None:
+    files = {
+        "part=north/a.parquet": file_bytes(people(0, 3)),
+        "part=south/b.parquet": file_bytes(WITH_NULL_KEY),
+    }
+    source = lay_out(tmp_path / "source", files)
+    before = hashes(source)
+    result = bootstrap(tmp_path / "table", source, {**mode, **report(tmp_path / "failed")})
+    assert (result.records["inserted"], result.records["failed"]) == (6, 1)
+    assert result.failures == {
+        "examples": [{"key": None, "cause": "no record key: id null or empty"}],
+        "saved_to": str(tmp_path / "failed"),
+    }
+    rows = pyhudi.read_table(tmp_path / "table", columns=["id"])
+    assert sorted(rows["id"].to_pylist()) == ["a", "b", "c", "k0000", "k0001", "k0002"]
+    saved = pq.read_table(tmp_path / "failed").to_pylist()
+    assert [(row["record_key"], row["cause"], row["instant"]) for row in saved] == [
+        (None, "no record key: id null or empty", "00000000000002")
+    ]
+    assert json.loads(saved[0]["row"])["part"] == "south"
+    assert hashes(source) == before
+
+
+@pytest.mark.parametrize("mode", [{}, MIXED], ids=["skeletons", "both"])
+def test_a_row_that_stays_where_it_is_cannot_be_left_out_and_is_named(
+    tmp_path: Path, mode: dict[str, str]
+) -> None:
+    files = {
+        "part=north/a.parquet": file_bytes(WITH_NULL_KEY),
+        "part=south/b.parquet": file_bytes(people(0, 3)),
+    }
+    source = lay_out(tmp_path / "source", files)
+    failed = tmp_path / "failed"
+    with pytest.raises(RecordKeyError, match=r"part=north/a\.parquet.*is row 2.*full_record"):
+        bootstrap(tmp_path / "table", source, {**mode, **report(failed)})
+    assert not [path for path in (tmp_path / "table").rglob("*") if path.is_file()]
+    assert not failed.exists()
+
+
+@pytest.mark.parametrize("mode", [{}, FULL_RECORD, MIXED], ids=["skeletons", "rows", "both"])
+def test_keys_that_occur_twice_are_named_where_others_are_reported(
+    tmp_path: Path, mode: dict[str, str]
+) -> None:
+    files = {
+        "part=north/a.parquet": file_bytes(people(0, 3)),
+        "part=north/b.parquet": file_bytes(people(2, 3)),
+        "part=south/c.parquet": file_bytes(WITH_NULL_KEY if mode else people(9, 3)),
+    }
+    source = lay_out(tmp_path / "source", files)
+    failed = tmp_path / "failed"
+    with pytest.raises(RecordKeyError, match=r"1 record keys occur .* 'k0002' in part=north"):
+        bootstrap(tmp_path / "table", source, {**mode, **FAIL, **report(failed)})
+    assert not [path for path in (tmp_path / "table").rglob("*") if path.is_file()]
+    assert not [path for path in failed.rglob("*") if path.is_file()]
 
 
 def test_keys_that_differ_pass_where_they_are_looked_at(tmp_path: Path, source: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.errors import MissingSourceError, SourceError
+from pyhudi.keys.partition_path import DEFAULT_PARTITION
 from pyhudi.storage.storage import FileStatus, Storage
 
 _log = logging.getLogger(__name__)
@@ -121,5 +122,10 @@ def _deepest(files: Sequence[FoundFile]) -> Listing:
 
 
 def _is_hidden(name: str) -> bool:
-    """Source: HadoopFSUtils.shouldFilterOutPathName, Spark 3.5."""
+    """The folder of rows without a partition value is none, whose name may be the value alone.
+
+    Source: HadoopFSUtils.shouldFilterOutPathName, Spark 3.5.
+    """
+    if name == DEFAULT_PARTITION:
+        return False
     return name.startswith(".") or (name.startswith("_") and "=" not in name)

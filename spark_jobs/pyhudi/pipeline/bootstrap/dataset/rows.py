@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -31,19 +31,25 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetRows:
-    """Rows of partitions of a source, by the tasks that read them. See ``SourceRows``."""
+    """Rows of partitions of a source, by the tasks that read them. See ``SourceRows``.
+
+    Columns in ``encoded`` come dictionary-encoded.
+    """
 
     runner: Runner
     storage: Storage
     tasks: tuple[tuple[Share, ...], ...]
     schema: pa.Schema
+    encoded: frozenset[str] = frozenset()
 
     def map(self, function: TaskFunction, schema: pa.Schema) -> SpreadRows:
         """What a function makes of the batches that each task reads."""
-        tasks, storage, wanted = self.tasks, self.storage, self.schema
+        tasks, storage, wanted, encoded = self.tasks, self.storage, self.schema, self.encoded
 
         def read_and_map(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
-            batches = (batch for share in tasks[number] for batch in _read(storage, share, wanted))
+            batches = (
+                batch for share in tasks[number] for batch in _read(storage, share, wanted, encoded)
+            )
             yield from function(task, batches)
 
         return self.runner.tasks(len(tasks), read_and_map, schema)
@@ -56,9 +62,12 @@ class DatasetRows:
         return replace(self, tasks=_joined(shares, size))
 
     def with_dictionaries(self, names: Iterable[str]) -> SourceRows:
-        """The same rows: files may differ in what they encode."""
-        del names
-        return self
+        """The same rows with the text columns among ``names`` encoded that all files hold so."""
+        found = {field.name for field in self.schema if field.type == pa.string()}
+        found.intersection_update(names)
+        for share in (share for task in self.tasks for share in task):
+            found &= share.source.repeating
+        return replace(self, encoded=frozenset(found))
 
 
 def dataset_rows(
@@ -103,12 +112,25 @@ def _joined(shares: Sequence[Share], target_bytes: int) -> tuple[tuple[Share, ..
     return tuple(map(tuple, tasks))
 
 
-def _read(storage: Storage, share: Share, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _read(
+    storage: Storage, share: Share, schema: pa.Schema, encoded: Collection[str]
+) -> Iterator[pa.RecordBatch]:
     values = share.partition.values
     with open_source(storage, share.source.file) as opened:
         have = set(opened.columns)
         given = {name: value for name, value in values.items() if name not in have}
-        for rows in opened.tables(schema.names, share.row_groups, batch_rows=_BATCH_ROWS):
+        parts = opened.tables(
+            schema.names,
+            share.row_groups,
+            batch_rows=_BATCH_ROWS,
+            keep_dictionaries=bool(encoded),
+        )
+        for rows in parts:
             for name, value in given.items():
                 rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
-            yield from reconcile(rows, schema).to_batches()
+            # Other files may hold as plain texts what this one has encoded.
+            plain = pa.schema([field for field in schema if field.name not in encoded])
+            decoded = reconcile(rows, plain)
+            for name in encoded:
+                decoded = decoded.append_column(name, rows.column(name))
+            yield from reconcile(decoded, schema, keep_dictionaries=True).to_batches()

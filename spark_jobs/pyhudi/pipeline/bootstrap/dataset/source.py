@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from pyhudi.basefile.open import BaseFileReader, open_base_file
+from pyhudi.basefile.parquet import ParquetReader
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.evolution import MissingColumns
 from pyhudi.errors import (
@@ -37,6 +39,7 @@ _FACTS = pa.schema(
         pa.field("rows", pa.int64()),
         pa.field("row_groups", pa.int32()),
         pa.field("schema", pa.binary()),
+        pa.field("repeating", pa.list_(pa.string())),
         pa.field("problem", pa.string()),
     ]
 )
@@ -44,11 +47,15 @@ _FACTS = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceData:
-    """A file of the source, and how many rows and row groups its footer says it has."""
+    """A file of the source, and how many rows and row groups its footer says it has.
+
+    ``repeating`` are its text columns that lie there with a dictionary throughout.
+    """
 
     file: FoundFile
     rows: int
     row_groups: int
+    repeating: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +103,7 @@ def read_source(
     problems = sorted((path, row.problem) for path, row in found.items() if row.problem)
     if problems:
         raise error_of(problems[0][1])
-    data = tuple(
-        SourceData(file=file, rows=found[file.path].rows, row_groups=found[file.path].row_groups)
-        for file in files
-    )
+    data = tuple(_data(file, found[file.path]) for file in files)
     # Spark 3.5 collects binary values as byte arrays, which are not hashable.
     schemas = ((file.path, bytes(found[file.path].schema)) for file in files)
     return Source(
@@ -108,6 +112,15 @@ def read_source(
         files=data,
         skipped=listing.skipped,
         schema=_joined_schema(storage, schemas),
+    )
+
+
+def _data(file: FoundFile, facts: Any) -> SourceData:
+    return SourceData(
+        file=file,
+        rows=facts.rows,
+        row_groups=facts.row_groups,
+        repeating=frozenset(facts.repeating),
     )
 
 
@@ -129,15 +142,22 @@ class OpenSource:
         row_groups: Sequence[int] | None = None,
         *,
         batch_rows: int = _BATCH_ROWS,
+        keep_dictionaries: bool = False,
     ) -> Iterator[pa.Table]:
         """The rows in their order, some at a time; those of ``names`` that the file has.
 
-        Without any of them there is one other column, since there would be no rows otherwise.
+        Without any of them there is one other column, since there would be no rows otherwise. With
+        ``keep_dictionaries`` texts that repeat come dictionary-encoded.
         """
         have = self.columns
         known = [name for name in names if name in have]
         with source_errors(self.where):
-            yield from self.reader.iter_tables(known or have[:1], row_groups, batch_rows=batch_rows)
+            yield from self.reader.iter_tables(
+                known or have[:1],
+                row_groups,
+                batch_rows=batch_rows,
+                keep_dictionaries=keep_dictionaries,
+            )
 
 
 @contextmanager
@@ -184,9 +204,11 @@ def _facts(storage: Storage, file: FoundFile) -> pa.RecordBatch:
         with open_source(storage, file) as opened:
             reader = opened.reader
             schema = _schema_bytes(reader.schema.remove_metadata())
-            values = [file.path, reader.row_count, reader.row_groups, schema, None]
+            texts = reader.repeating_texts() if isinstance(reader, ParquetReader) else set()
+            counts = [reader.row_count, reader.row_groups]
+            values = [file.path, *counts, schema, sorted(texts), None]
     except SourceError as error:
-        values = [file.path, None, None, None, problem_of(error)]
+        values = [file.path, None, None, None, None, problem_of(error)]
     return one_row(values, _FACTS)
 
 
