@@ -17,7 +17,8 @@ PATIENCE_S = 15
 MARK = "PYHUDI_LIVE_AIRFLOW"
 """A variable that the processes of one Airflow have, with its folder."""
 
-_PAUSE_S = 0.2
+_PAUSES_S = (0.2, 2.0)
+"""The first and the longest: who asks often takes time from what is waited for."""
 _SHOWN_LINES = 30
 
 
@@ -36,11 +37,13 @@ def wait_until(is_so: Callable[[], bool], *, seconds: float, what: str | Callabl
         TimeoutError: it never was so; says what was waited for.
     """
     end = time.monotonic() + seconds
+    pause, longest = _PAUSES_S
     while not is_so():
         if time.monotonic() > end:
             told = what if isinstance(what, str) else what()
             raise TimeoutError(f"waited {seconds:.0f} s for {told}")
-        time.sleep(_PAUSE_S)
+        time.sleep(pause)
+        pause = min(pause * 1.5, longest)
 
 
 class Component:
