@@ -51,7 +51,9 @@ class Rest:
 
     def get(self, path: str, **query: Any) -> Any:
         """What is at a path below ``/api/v2``."""
-        return self.send("GET", path + (f"?{urllib.parse.urlencode(query, doseq=True)}" if query else ""))
+        return self.send(
+            "GET", path + (f"?{urllib.parse.urlencode(query, doseq=True)}" if query else "")
+        )
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """One request with the token; a server that is busy is asked again for half a minute.

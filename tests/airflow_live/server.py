@@ -95,6 +95,9 @@ class LiveAirflow:
 
     def stop(self) -> None:
         """End every process and delete the folder."""
+        # All at once, as each may take its time.
+        for component in self.components.values():
+            component.ask_to_end()
         for component in reversed(self.components.values()):
             component.stop()
         self.components.clear()
