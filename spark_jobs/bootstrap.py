@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.bootstrap import BootstrapRequest
+from pyhudi.spark.early import LateFunction
 from pyhudi.spark.job import run_job
-from pyhudi.spark.services.bootstrap import run_bootstrap
 
 if __name__ == "__main__":
-    sys.exit(run_job(sys.argv[1:], BootstrapRequest, run_bootstrap))
+    function = LateFunction("pyhudi.spark.services.bootstrap", "run_bootstrap")
+    sys.exit(run_job(sys.argv[1:], BootstrapRequest, function))

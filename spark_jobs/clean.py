@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.clean import CleanRequest
+from pyhudi.spark.early import LateFunction
 from pyhudi.spark.job import run_job
-from pyhudi.spark.services.clean import run_clean
 
 if __name__ == "__main__":
-    sys.exit(run_job(sys.argv[1:], CleanRequest, run_clean))
+    function = LateFunction("pyhudi.spark.services.clean", "run_clean")
+    sys.exit(run_job(sys.argv[1:], CleanRequest, function))

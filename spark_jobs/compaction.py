@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.compaction import CompactionRequest
+from pyhudi.spark.early import LateFunction
 from pyhudi.spark.job import run_job
-from pyhudi.spark.services.compaction import run_compaction
 
 if __name__ == "__main__":
-    sys.exit(run_job(sys.argv[1:], CompactionRequest, run_compaction))
+    function = LateFunction("pyhudi.spark.services.compaction", "run_compaction")
+    sys.exit(run_job(sys.argv[1:], CompactionRequest, function))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 
 from pyhudi.jobs.upsert import UpsertRequest
+from pyhudi.spark.early import LateFunction, answer_before_spark
 from pyhudi.spark.job import run_job
-from pyhudi.spark.writing import answer_before_spark, run_upsert
 
 if __name__ == "__main__":
-    sys.exit(run_job(sys.argv[1:], UpsertRequest, run_upsert, answer_before_spark))
+    function = LateFunction("pyhudi.spark.writing", "run_upsert")
+    sys.exit(run_job(sys.argv[1:], UpsertRequest, function, answer_before_spark))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 
-from pyhudi.errors import HudiError
-from pyhudi.surroundings import check_pyspark, installed_version
+from pyhudi.errors import HudiError, SetupError
+from pyhudi.surroundings import check_java, check_pyspark, installed_version
 
 MOST_TABLES = 20
 """Tables that are opened for a test, so that the button answers soon."""
@@ -15,7 +16,8 @@ def check_base(base: str, options: Mapping[str, str]) -> tuple[bool, str]:
     """Whether the tables below a folder can be read and Spark can write them, and what is wrong.
 
     The pair of pyspark and pyspark-client is that of this machine, which is the API server's when
-    the button is pressed. Java is no part of it: tasks look for it where they run.
+    the button is pressed. What is wrong with its Java is said and is no failure: tasks need one
+    where they run, and look for it there.
     """
     from pyhudi.storage.schemes import open_storage
 
@@ -40,7 +42,19 @@ def check_base(base: str, options: Mapping[str, str]) -> tuple[bool, str]:
     told = f"{base} can be read and has {count} table{'' if count == 1 else 's'}"
     if count > MOST_TABLES:
         told += f", of which the first {MOST_TABLES} were opened"
-    return True, told
+    return True, told + _about_spark()
+
+
+def _about_spark() -> str:
+    """What Spark is on this machine, and why it would not start here."""
+    pyspark = installed_version("pyspark")
+    if pyspark is None:
+        return "; there is no pyspark on this machine, so that Spark must be where tasks run"
+    try:
+        check_java(os.environ)
+    except SetupError as error:
+        return f"; with pyspark {pyspark} here Spark starts only where tasks run: {error}"
+    return f"; Spark is that of pyspark {pyspark}"
 
 
 def _wrong(base: str, options: Mapping[str, str], names: list[str]) -> Iterator[str]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
+from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from airflow_provider_pyhudi.wording import comma_list
 from pyhudi.jobs.bootstrap import BootstrapRequest
 from pyhudi.jobs.result import JobResult
 from pyhudi.storage.local_source import check_source
@@ -46,6 +47,7 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
     :param dry_run: Only say, in the log and in the result's ``by_partition``, what would be done.
     """
 
+    is_brief = False
     template_fields: Sequence[str] = (
         "source",
         "source_format",

@@ -112,6 +112,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
     retry_policy: RetryPolicy | None
     operator_extra_links = (PyhudiTableLink(), PyhudiSparkLink())
     changes_rows: ClassVar[bool] = True  # whether who waits for rows is told
+    is_brief: bool = True  # whether the JVM has little to do; rows of a service never come to it
     template_fields: Sequence[str] = (
         "base_path",
         "storage_options",
@@ -392,9 +393,4 @@ class PyhudiJobOperator(SparkSubmitOperator):
         given = {
             name: getattr(self, f"_{name}" if hasattr(self, f"_{name}") else name) for name in names
         }
-        return PyhudiSparkSubmitHook(**given, secrets=self._secrets)
-
-
-def comma_list(value: str | Sequence[str] | None) -> str | None:
-    """A list of columns or paths as one text."""
-    return value if value is None or isinstance(value, str) else ",".join(value)
+        return PyhudiSparkSubmitHook(**given, secrets=self._secrets, is_brief=self.is_brief)

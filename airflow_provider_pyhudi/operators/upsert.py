@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.operators.job import PyhudiJobOperator, comma_list
+from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
 from airflow_provider_pyhudi.stamp import interval_end, slot_key, slot_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
+from airflow_provider_pyhudi.wording import comma_list
 from pyhudi.config.options.files import WAIT_SECONDS
 from pyhudi.config.options.operations import ON_EXISTING, OnExisting
 from pyhudi.errors import MissingSourceError, WriterAtWorkError
 from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.upsert import UpsertRequest
-from pyhudi.storage.local_source import check_source
+from pyhudi.storage.local_source import check_source, source_bytes
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 INTERVAL_END = "airflow.data_interval_end"
 """The ordering field that is no column of the source: the end of the run's data interval."""
 INTERVAL_END_COLUMN = "airflow_data_interval_end"
+SMALL_BYTES = 32 << 20
+"""Files of a source up to this size are read before the second compiler of Java pays."""
 
 
 class PyhudiUpsertOperator(PyhudiJobOperator):
@@ -164,6 +167,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
                 check_source(request.source, request.source_format, is_local=is_local)
             except MissingSourceError as error:
                 return _without_source(request, error)
+        self.is_brief = _is_small(request, is_local=submission.reads_local_paths)
         options = request.options()
         if ON_EXISTING.read(options) is OnExisting.REUSE:
             found = tables.find_commit(
@@ -188,6 +192,12 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
                 instant,
             )
         return None
+
+
+def _is_small(request: UpsertRequest, *, is_local: bool) -> bool:
+    """Whether the rows that may come to the JVM are few: those of a query can be any number."""
+    size = 0 if request.source is None else source_bytes(request.source, is_local=is_local)
+    return not request.sql and size is not None and size <= SMALL_BYTES
 
 
 def _without_source(request: UpsertRequest, error: MissingSourceError) -> JobResult:

@@ -38,7 +38,7 @@ def complete(table: str, name: str) -> None:
 
 
 def sensor(table: str, **settings: Any) -> PyhudiInstantSensor:
-    given = {"task_id": "wait", "base_path": table, "poke_interval": 0.01, "timeout": 5}
+    given = {"task_id": "wait", "base_path": table, "poke_interval": 0.01, "timeout": 60}
     return PyhudiInstantSensor(**(given | settings))
 
 

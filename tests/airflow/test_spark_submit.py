@@ -85,9 +85,44 @@ def test_every_parameter_of_the_parent_hook_is_passed(monkeypatch: pytest.Monkey
     task._get_hook()
     parent.SparkSubmitOperator._get_hook(task)
     assert passed["ours"].pop("secrets") is None
+    assert passed["ours"].pop("is_brief") is True
     assert passed["ours"] == passed["parent"]
     names = set(inspect.signature(SparkSubmitHook.__init__).parameters) - {"self"}
     assert set(passed["ours"]) == names
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    java = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+    for name in ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", *java):
+        monkeypatch.delenv(name, raising=False)
+
+
+BRIEF = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"
+
+
+def command_of(**given: Any) -> list[str]:
+    return PyhudiSparkSubmitHook(is_brief=True, **given)._build_spark_submit_command("upsert.py")
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_brief_job_on_this_machine_goes_without_the_second_compiler() -> None:
+    command = command_of(conf={"spark.x": "1"})
+    assert command[command.index(BRIEF) - 1] == "--conf"
+    assert BRIEF not in PyhudiSparkSubmitHook()._build_spark_submit_command("upsert.py")
+
+
+@pytest.mark.usefixtures("bare")
+def test_whoever_says_how_java_runs_is_heard(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    properties = tmp_path / "spark.properties"
+    properties.write_text("spark.x 1\n", encoding="utf-8")
+    assert BRIEF not in command_of(conf={"spark.driver.extraJavaOptions": "-Xss8m"})
+    assert BRIEF not in command_of(properties_file=str(properties))
+    assert BRIEF not in command_of(env_vars={"JDK_JAVA_OPTIONS": "-Xss8m"})
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", CLUSTER)
+    assert BRIEF not in command_of()
 
 
 def executable(path: Path, body: str) -> str:
@@ -188,12 +223,6 @@ def test_an_end_without_a_reason_shows_the_last_line_and_not_the_command(
 def environment_of(hook: PyhudiSparkSubmitHook) -> dict[str, Any]:
     hook._build_spark_submit_command("upsert.py")
     return hook._env or {}
-
-
-@pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.usefixtures("bare")

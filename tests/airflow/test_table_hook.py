@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta, timezone
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -50,10 +51,10 @@ def test_a_base_folder_that_is_not_there_fails_the_test(monkeypatch, tmp_path: P
 
 
 def test_the_test_says_which_table_cannot_be_read_and_why(monkeypatch, tmp_path: Path) -> None:
-    for name, version in (("good", "6"), ("newer", "8"), ("unknown", "5")):
+    for name, number in (("good", "6"), ("newer", "8"), ("unknown", "5")):
         made = Path(timeline_folder(tmp_path / name)) / ".hoodie" / "hoodie.properties"
         text = made.read_text(encoding="utf-8")
-        made.write_text(text.replace("version=6", f"version={version}"), encoding="utf-8")
+        made.write_text(text.replace("version=6", f"version={number}"), encoding="utf-8")
     works, message = connect(monkeypatch, str(tmp_path)).test_connection()
     assert not works
     assert "table unknown" in message
@@ -67,6 +68,29 @@ def test_the_test_says_that_two_versions_of_spark_are_mixed(monkeypatch, tmp_pat
     works, message = connect(monkeypatch, str(tmp_path)).test_connection()
     assert not works
     assert "pyspark 4.3.0 and pyspark-client 4.2.0" in message
+
+
+def test_the_test_says_that_there_is_no_java_here_which_tasks_may_have_elsewhere(
+    monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
+    works, message = connect(monkeypatch, str(tmp_path)).test_connection()
+    assert works, message
+    assert "where tasks run" in message
+    assert "Spark needs Java 17 or 21" in message
+
+
+def test_the_test_says_which_spark_there_is(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("airflow_provider_pyhudi.hooks.check.check_java", lambda _: None)
+    works, message = connect(monkeypatch, str(tmp_path)).test_connection()
+    assert works
+    assert message.endswith(f"Spark is that of pyspark {version('pyspark')}")
+    monkeypatch.setattr(
+        "airflow_provider_pyhudi.hooks.check.installed_version", {"pyspark-client": "4.2.0"}.get
+    )
+    works, message = connect(monkeypatch, str(tmp_path)).test_connection()
+    assert works
+    assert "there is no pyspark on this machine" in message
 
 
 def test_a_connection_names_the_one_with_the_keys(monkeypatch) -> None:

@@ -290,6 +290,31 @@ def test_none_among_the_options_is_an_option_that_is_not_given() -> None:
     assert task.request(task_context(task)).hoodie_conf == {"hoodie.table.name": "t"}
 
 
+def test_few_rows_of_this_machine_are_a_brief_job_and_those_of_a_query_are_not(
+    submissions: Submissions,
+    landed: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"):
+        monkeypatch.delenv(name, raising=False)
+    source = tmp_path / "rows"
+    source.mkdir()
+    (source / "part-0.parquet").write_bytes(bytes(10))
+    (source / "part-1.parquet").write_bytes(bytes(10))
+
+    def is_brief(**settings: Any) -> bool:
+        task = make(**settings)
+        task.execute(task_context(task))
+        return any("-XX:TieredStopAtLevel=1" in word for word in submissions[-1])
+
+    assert is_brief(source=str(source))
+    assert not is_brief(source=str(source), sql="SELECT explode(sequence(1, 1000000)) FROM source")
+    assert not is_brief(source="s3a://bucket/rows")
+    monkeypatch.setattr("airflow_provider_pyhudi.operators.upsert.SMALL_BYTES", 19)
+    assert not is_brief(source=str(source))
+
+
 def asked_for(submissions: Submissions, task: Any, context: Any) -> UpsertRequest:
     task.execute(context)
     command = submissions[-1]

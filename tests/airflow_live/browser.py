@@ -35,7 +35,7 @@ def why_no_browser() -> str | None:
     """What this machine lacks to look at pages; None when nothing."""
     if find_spec("playwright") is None:
         return "playwright is not installed (make setup)"
-    return None if _program() else "there is no Chromium: apt-get install chromium"
+    return None if browser_program() else "there is no Chromium: apt-get install chromium"
 
 
 @dataclass
@@ -125,7 +125,7 @@ def browser(airflow: LiveAirflow) -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=_program(), args=list(_QUIET))
+        chromium = playwright.chromium.launch(executable_path=browser_program(), args=list(_QUIET))
         yield Browser(chromium, airflow)
         chromium.close()
 
@@ -135,6 +135,7 @@ def is_ci() -> bool:
     return os.environ.get("CI") == "true"
 
 
-def _program() -> str | None:
+def browser_program() -> str | None:
+    """The Chromium of this machine; Playwright would fetch one of its own."""
     found = (shutil.which(name) for name in _NAMES)
     return next((path for path in found if path), None)

@@ -1,6 +1,7 @@
 """The Airflow that the live tests share; DAGs have names of their own, so none meets another."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def airflow() -> Iterator[LiveAirflow]:
     if missing and os.environ.get("CI") != "true":
         pytest.skip(missing)
     assert not missing, missing
+    # Whoever ends the tests, as CI does after some minutes, ends what they have started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with running(LiveAirflow(dags=[EXAMPLES, DAGS])) as started:
         yield started
 

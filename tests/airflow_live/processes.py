@@ -17,7 +17,8 @@ PATIENCE_S = 15
 MARK = "PYHUDI_LIVE_AIRFLOW"
 """A variable that the processes of one Airflow have, with its folder."""
 
-_PAUSE_S = 0.2
+_PAUSES_S = (0.2, 2.0)
+"""The first and the longest: who asks often takes time from what is waited for."""
 _SHOWN_LINES = 30
 
 
@@ -36,11 +37,13 @@ def wait_until(is_so: Callable[[], bool], *, seconds: float, what: str | Callabl
         TimeoutError: it never was so; says what was waited for.
     """
     end = time.monotonic() + seconds
+    pause, longest = _PAUSES_S
     while not is_so():
         if time.monotonic() > end:
             told = what if isinstance(what, str) else what()
             raise TimeoutError(f"waited {seconds:.0f} s for {told}")
-        time.sleep(_PAUSE_S)
+        time.sleep(pause)
+        pause = min(pause * 1.5, longest)
 
 
 class Component:
@@ -98,10 +101,15 @@ class Component:
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(lines[-_SHOWN_LINES:])
 
-    def stop(self) -> None:
-        """Ask it to end, as Ctrl+C does, and kill what is left of its group after a while."""
+    def ask_to_end(self) -> None:
+        """Ask it to end, as Ctrl+C does."""
         if self.is_alive:
             self._process.send_signal(signal.SIGINT)
+
+    def stop(self) -> None:
+        """Ask it to end, and kill what is left of its group after a while."""
+        if self.is_alive:
+            self.ask_to_end()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(PATIENCE_S)
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -129,7 +137,7 @@ def living_in(folder: Path) -> list[psutil.Process]:
                 is_here or process.environ().get(MARK) == str(folder)
             ):
                 found.append(process)
-    return [process for process in found if _runs(process)]
+    return [process for process in found if is_at_work(process)]
 
 
 def end_all_in(folder: Path) -> list[str]:
@@ -143,7 +151,8 @@ def end_all_in(folder: Path) -> list[str]:
     return ended
 
 
-def _runs(process: psutil.Process) -> bool:
+def is_at_work(process: psutil.Process) -> bool:
+    """Whether a process is there, and not only its entry in the table of processes."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

@@ -15,6 +15,7 @@ from typing import Any
 from tests.airflow_live.processes import wait_until
 
 _BUSY = 503
+_ASKED_ALREADY = 409
 _PAUSE_S = 0.5
 ENDED = ("success", "failed")
 
@@ -51,7 +52,9 @@ class Rest:
 
     def get(self, path: str, **query: Any) -> Any:
         """What is at a path below ``/api/v2``."""
-        return self.send("GET", path + (f"?{urllib.parse.urlencode(query)}" if query else ""))
+        return self.send(
+            "GET", path + (f"?{urllib.parse.urlencode(query, doseq=True)}" if query else "")
+        )
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """One request with the token; a server that is busy is asked again for half a minute.
@@ -90,8 +93,17 @@ class Rest:
         wait_until(is_there, seconds=seconds, what=f"the DAG {dag_id}")
 
     def unpause(self, dag_id: str) -> None:
-        """Let the scheduler start runs of a DAG."""
+        """Let the scheduler start runs of a DAG, and the triggerer watch its assets.
+
+        Airflow begins to watch them when it reads the DAG's file again, which is asked for here.
+        """
         self.send("PATCH", f"/dags/{dag_id}", {"is_paused": False})
+        token = self.get(f"/dags/{dag_id}")["file_token"]
+        try:
+            self.send("PUT", f"/parseDagFile/{token}")
+        except RestError as error:
+            if error.status != _ASKED_ALREADY:
+                raise
 
     def trigger(self, dag_id: str, logical_date: datetime | None = None, **body: Any) -> str:
         """Start a run by hand; answers with its run id."""

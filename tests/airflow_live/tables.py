@@ -50,10 +50,18 @@ def check_by_hudi(
     assert theirs == rows_of(table, *columns)
     found = hudi.failures(table, exercise=exercise, allow_duplicates=allow_duplicates)
     assert [each for each in found if is_swept or not each.startswith("no trace")] == []
+    assert commits_by_hudi(hudi, table) == len(commits_of(table))
+
+
+def commits_by_hudi(hudi: RealHudi, table: Path) -> int:
+    """How many completed writes Hudi sees on the active timeline."""
     actions = ("commit", "deltacommit", "replacecommit")
-    completed = [
-        each
-        for each in hudi.timeline(table)
-        if each["action"] in actions and each["state"] == "COMPLETED"
-    ]
-    assert len(completed) == len(commits_of(table))
+    return sum(
+        each["action"] in actions and each["state"] == "COMPLETED" for each in hudi.timeline(table)
+    )
+
+
+def rows_and_keys_by_hudi(hudi: RealHudi, table: Path) -> tuple[int, int]:
+    """How many rows Hudi reads, and how many different keys they have."""
+    found = hudi.read_arrow(table)
+    return found.num_rows, len(found["_hoodie_record_key"].unique())

@@ -13,7 +13,10 @@ import pytest
 import pyhudi
 from pyhudi.table.table import Table
 from tests.airflow_live.browser import Browser, Window
+from tests.airflow_live.processes import wait_until
 from tests.airflow_live.server import LiveAirflow
+from tests.airflow_live.tables import commits_by_hudi, rows_and_keys_by_hudi
+from tests.interop.hudi import RealHudi
 
 MONTHS = int(os.environ.get("PYHUDI_MONTHS", "2"))
 FLIGHTS = (27_004, 24_951, 28_834, 28_330, 28_796, 28_243)
@@ -34,7 +37,7 @@ def window(browser: Browser, airflow: LiveAirflow) -> Iterator[Window]:
 
 
 def test_missing_runs_and_then_all_runs_leave_the_right_rows_and_say_who_wrote_them(
-    window: Window, airflow: LiveAirflow
+    window: Window, airflow: LiveAirflow, hudi: RealHudi | None
 ) -> None:
     run_backfill(window, "Missing Runs")
     runs = ended(airflow, MONTHS)
@@ -51,6 +54,9 @@ def test_missing_runs_and_then_all_runs_leave_the_right_rows_and_say_who_wrote_t
     assert rows(path) == sum(FLIGHTS[:MONTHS])
 
     shows_which_run_wrote_what(window, [run["dag_run_id"] for run in runs])
+    if hudi is not None:
+        assert rows_and_keys_by_hudi(hudi, path) == (sum(FLIGHTS[:MONTHS]),) * 2
+        assert commits_by_hudi(hudi, path) == 2 * MONTHS
 
 
 def shows_which_run_wrote_what(window: Window, runs: list[str]) -> None:
@@ -97,8 +103,6 @@ def ended(airflow: LiveAirflow, count: int, clears: int = 0) -> list[dict[str, o
     def runs() -> list[dict[str, object]]:
         found = airflow.rest.wait_for_runs(DAG, count, SECONDS)
         return [run for run in found if clears_of(airflow, str(run["dag_run_id"])) >= clears]
-
-    from tests.airflow_live.processes import wait_until
 
     wait_until(lambda: len(runs()) == count, seconds=SECONDS, what=f"{count} runs of {DAG}")
     return runs()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.airflow_live.processes import wait_until
+from tests.airflow_live.processes import is_at_work, wait_until
 from tests.airflow_live.server import LiveAirflow
 from tests.airflow_live.tables import check_by_hudi, commits_of, rows_of
 from tests.interop.hudi import RealHudi
@@ -24,6 +24,8 @@ FILES = ("open_output", r"\.parquet$")
 COMMIT = ("create", r"\.commit$")
 AFTER = ("delete_dir", r"\.hoodie/\.temp/")
 SUPERVISOR, TASK, ALL = "supervisor", "task", "all of a task"
+USER = "user"
+"""Somebody who marks the running task as failed and, once its processes are gone, clears it."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,13 @@ EVERY = [
     for when, stage in STAGES.items()
     # The files are opened by a Python worker.
     if stage is not FILES or victim in (SUPERVISOR, TASK, ALL)
-] + [Kill(WORKER, FILES, "at_files")]
+]
+EVERY += [Kill(WORKER, FILES, "at_files"), Kill(USER, COMMIT, "at_commit")]
 FEW = {
-    *("driver-at_commit", "JVM-after_commit", "Python_worker-at_files"),
-    *("supervisor-at_files", "all_of_a_task-after_commit"),
+    *("driver-at_commit", "Python_worker-at_files"),
+    *("all_of_a_task-after_commit", "user-at_commit"),
 }
+"""What CI tries; PYHUDI_POINTS=all tries every one."""
 KILLS = [kill for kill in EVERY if IS_WHOLE or kill.run_id in FEW]
 
 
@@ -80,7 +84,10 @@ def killed(airflow: LiveAirflow) -> list[Kill]:
             lambda: any(_is_hit(airflow, kill) for kill in outside), seconds=900, what="a trap"
         )
         for kill in [each for each in outside if _is_hit(airflow, each)]:
-            _kill_processes(airflow, kill)
+            if kill.victim == USER:
+                _mark_failed_and_clear(airflow, kill)
+            else:
+                _kill_processes(airflow, kill)
             outside.remove(kill)
     for kill in KILLS:
         airflow.rest.wait_for_run(DAG, kill.run_id, 600)
@@ -109,6 +116,19 @@ def _kill_processes(airflow: LiveAirflow, kill: Kill) -> None:
     release(folder)
 
 
+def _mark_failed_and_clear(airflow: LiveAirflow, kill: Kill) -> None:
+    """The job is about to commit: its processes end, nothing is committed, and it is tried anew."""
+    folder = airflow.lake / "traps" / kill.run_id
+    driver = psutil.Process(int((folder / "driver.pid").read_text()))
+    job = [driver, *driver.parents()[:1]]
+    airflow.rest.mark(DAG, kill.run_id, "upsert", "failed")
+    wait_until(lambda: not any(map(is_at_work, job)), seconds=300, what="the end of driver and JVM")
+    assert commits_of(airflow.lake / "killed" / kill.run_id) == []
+    assert airflow.rest.wait_for_run(DAG, kill.run_id, 600) == "failed"
+    release(folder)
+    airflow.rest.clear(DAG, kill.run_id, "upsert")
+
+
 @pytest.mark.parametrize("kill", KILLS, ids=[kill.run_id for kill in KILLS])
 def test_the_retry_leaves_one_commit_and_all_rows(
     kill: Kill, killed: list[Kill], airflow: LiveAirflow, hudi: RealHudi | None
@@ -124,7 +144,7 @@ def test_the_retry_leaves_one_commit_and_all_rows(
     returned = airflow.rest.xcom(DAG, kill.run_id, "upsert")
     assert returned["status"] in ("committed", "already_committed")
     assert returned["records"]["inserted"] == 3
-    if kill.victim in (SUPERVISOR, TASK, ALL):
+    if kill.victim in (SUPERVISOR, TASK, ALL, USER):
         assert task["try_number"] >= 2
     if hudi is not None:
         is_swept = kill.stage is not AFTER

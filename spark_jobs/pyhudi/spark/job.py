@@ -24,6 +24,7 @@ from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE, to_secrets, with_se
 from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER, Request
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.stopwatch import with_requests
+from pyhudi.spark.early import LateFunction
 from pyhudi.spark.failures import explain
 from pyhudi.spark.session import job_session
 from pyhudi.surroundings import check_surroundings
@@ -111,6 +112,8 @@ def _in_a_session(
     request: R, function: JobFunction[R], started: float, secrets: str | None
 ) -> JobResult:
     name = f"pyhudi {os.path.basename(request.base_path.rstrip('/'))}"
+    if isinstance(function, LateFunction):
+        function.begin()
     with job_session(name, verbose=request.verbose) as session:
         request = with_secrets(request, secrets or session.sparkContext._conf.get(SECRETS_PROPERTY))
         logger.info(

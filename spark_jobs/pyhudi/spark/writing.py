@@ -15,10 +15,8 @@ from pyhudi.pipeline.environment import environment_on
 from pyhudi.pipeline.write import write_rows
 from pyhudi.spark.connectors import readable_source
 from pyhudi.spark.failures import explained
-from pyhudi.spark.session import reads_local_paths
 from pyhudi.spark.source import rows_of_frame, rows_of_source
 from pyhudi.spark.tasks.runner import SparkRunner
-from pyhudi.storage.local_source import check_source
 from pyhudi.table.result import without_source
 
 
@@ -50,24 +48,6 @@ def write(
         environment = environment_on(SparkRunner(session=frame.sparkSession), storage)
         asked = option_texts(options)
         return write_rows(environment, rows_of_frame(frame), os.fspath(path), asked)
-
-
-def answer_before_spark(request: UpsertRequest) -> JobResult | None:
-    """The answer to a request whose source is seen to be missing, as far as this machine sees.
-
-    None goes on: Spark finds out about sources that lie elsewhere.
-
-    Raises:
-        MissingSourceError: the source is not there, and that is not to be skipped.
-        LateSourceError: it is not there yet, and a retry is asked for.
-    """
-    if not request.source:
-        return None
-    try:
-        check_source(request.source, request.source_format, is_local=reads_local_paths())
-    except MissingSourceError as error:
-        return without_source(request, error)
-    return None
 
 
 def run_upsert(spark: SparkSession, request: UpsertRequest) -> JobResult:

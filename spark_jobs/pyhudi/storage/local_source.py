@@ -59,6 +59,23 @@ def check_source(source: str, source_format: str, *, is_local: bool) -> None:
             raise MissingSourceError(f"the source {part} has no files; check --source")
 
 
+def source_bytes(source: str, *, is_local: bool) -> int | None:
+    """What the files of a source on this machine take; None when not all can be seen from here."""
+    total = 0
+    for part in _parts(source):
+        path = _local_path(part) if is_local or part.startswith("file:") else None
+        if path is None or _OTHERWISE & set(path):
+            return None
+        matches = globbing.glob(path)
+        if not matches:
+            return None
+        try:
+            total += sum(os.path.getsize(file) for match in matches for file in _files_of(match))
+        except OSError:
+            return None
+    return total
+
+
 def names_hadoop(environ: Mapping[str, str]) -> bool:
     """Whether the environment names a configuration of Hadoop, which says where plain paths are."""
     return any(environ.get(name) for name in _HADOOP_CONF)

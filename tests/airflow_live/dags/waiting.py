@@ -33,7 +33,7 @@ with DAG("waiting", schedule=None, start_date=START, catchup=False):
         given: dict[str, Any] = {
             "base_path": WAITED,
             "poke_interval": 1,
-            "timeout": 300,
+            "timeout": 600,
             "retry_delay": timedelta(seconds=1),
             **mode,
         }
