@@ -25,6 +25,7 @@ from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock, instant_time
+from pyhudi.timeline.ending import sweep_endings
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, at_work, live_writers
@@ -225,6 +226,7 @@ def sweep(writer: Writer) -> tuple[Ticket, ...]:
     marked, names = marked_instants(storage), names_beside_heartbeats(storage)
     timeline = active.load()
     writes = {found.time: found for found in timeline.write_instants()}
+    sweep_endings(storage, names, timeline)
     for instant in marked:
         write = writes.get(instant)
         if write is None and _was_undone(active, timeline, instant):
