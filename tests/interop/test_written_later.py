@@ -123,6 +123,7 @@ def test_every_operation_by_turns(first: str, later: RealHudi, tmp_path: Path) -
     turns.replace(first, "insert_overwrite_table", everything, {"africa", "asia", "europe"})
     turns.upsert(second, range(105, 120), 8)
     turns.check_whole()
+    assert_same_rows(ours.read_with_hudi_rs(turns.path), ours.read(turns.path))
 
 
 def _underscored(options: dict[str, str]) -> dict[str, str]:
