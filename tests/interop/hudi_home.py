@@ -8,6 +8,8 @@ from pathlib import Path
 BUNDLES = ("0.15.0", "1.1.1")
 RIVALS = (*BUNDLES, "1.2.0")
 """The releases that write beside ours; all else is compared with the first two."""
+LATER = ("1.0.2", "1.1.1")
+"""The releases whose own table versions are 8 and 9."""
 
 
 def home() -> Path:
@@ -38,7 +40,7 @@ def missing() -> str | None:
     found = java()
     if found is None or subprocess.run([found, "-version"], capture_output=True).returncode:
         return "no Java found: install a JDK 17 or point JAVA_HOME at one"
-    absent = [p for p in (python(), *map(bundle_jar, RIVALS)) if not p.exists()]
+    absent = [p for p in (python(), *map(bundle_jar, {*RIVALS, *LATER})) if not p.exists()]
     if not absent:
         return None
     tool = "" if shutil.which("mvn") else " (it needs Maven, which is not on PATH)"

@@ -35,6 +35,7 @@ RENAMED = {
     "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
     "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
     "hoodie.table.precombine.field": "hoodie.datasource.write.precombine.field",
+    "hoodie.table.ordering.fields": "hoodie.datasource.write.precombine.field",
     "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
 }
 

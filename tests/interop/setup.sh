@@ -6,7 +6,7 @@
 set -euo pipefail
 
 readonly SPARK_VERSION=3.5.8
-readonly BUNDLE_VERSIONS="0.15.0 1.1.1 1.2.0"
+readonly BUNDLE_VERSIONS="0.15.0 1.0.2 1.1.1 1.2.0"
 readonly MAVEN_GET=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get
 readonly MISSING=3
 

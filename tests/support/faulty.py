@@ -177,7 +177,8 @@ class Visited(FaultyStorage):
 def bury(storage: MemoryStorage) -> None:
     """Let every heartbeat be that of a process of this machine that is gone."""
     for path in storage.below(".hoodie/.heartbeat"):
-        storage.put(path, heartbeat_of(dead_pid()))
+        if "/.ending-" not in path:  # which names no process
+            storage.put(path, heartbeat_of(dead_pid()))
 
 
 def heartbeat_of(pid: int) -> bytes:

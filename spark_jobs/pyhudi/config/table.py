@@ -17,6 +17,7 @@ from pyhudi.config.options.keygen import (
     POPULATE_META_FIELDS,
     class_of_type,
     stated_timestamp_options,
+    type_of_class,
 )
 from pyhudi.config.options.merging import (
     CUSTOM_MERGER,
@@ -32,6 +33,7 @@ from pyhudi.config.options.merging import (
     default_payload,
     merge_mode,
     named_merge_mode,
+    recorded_merge_mode,
 )
 from pyhudi.config.options.table import (
     DATABASE,
@@ -51,7 +53,7 @@ from pyhudi.config.options.table import (
 )
 from pyhudi.config.properties import table_checksum
 from pyhudi.config.versions import TableVersion, TimelineLayout
-from pyhudi.errors import CorruptTableError, UnsupportedError, located
+from pyhudi.errors import CorruptTableError, located
 
 __all__ = ["TableConfig", "TableType", "TimelineZone"]
 
@@ -196,15 +198,14 @@ class TableConfig:
             )
 
     def to_properties(self) -> dict[str, str]:
-        """The properties of a new table of version 6.
+        """The properties of a new table.
 
         Raises:
-            UnsupportedError: another table version.
-        Source: HoodieTableMetaClient.PropertyBuilder, Hudi 0.15. The payload class goes beyond it:
-            0.15 leaves it out of copy-on-write tables, and releases then differ in what they merge.
+            UnsupportedError: a rule of merging that such a table cannot name.
+        Source: HoodieTableMetaClient.PropertyBuilder, Hudi 0.15 and 1.1. The payload class goes
+            beyond it: 0.15 leaves it out of copy-on-write tables, and releases then differ in what
+            they merge.
         """
-        if not self.version.is_written:
-            raise UnsupportedError(f"tables of version {self.version.value} cannot be made yet")
         properties = {
             TABLE_NAME.key: self.name,
             _DATABASE.key: self.database,
@@ -233,9 +234,33 @@ class TableConfig:
             **self._merge_properties(),
             **self.bootstrap_properties,
         }
-        optional = (_RECORD_KEY, _PRECOMBINE, _KEY_GENERATOR, _CREATE_SCHEMA)
-        absent = {each.key for each in optional if not properties[each.key]}
+        if self.version.timeline_layout is TimelineLayout.TWO:
+            properties = self._in_layout_two(properties)
+        optional = (_RECORD_KEY, _PRECOMBINE, _ORDERING, _KEY_GENERATOR, _CREATE_SCHEMA)
+        absent = {each.key for each in optional if not properties.get(each.key, " ")}
         return {key: value for key, value in properties.items() if key not in absent}
+
+    def _in_layout_two(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """What Hudi 1.x says in other words, and what it says beside the rest."""
+        version, found = str(self.version.value), dict(properties)
+        generator = found.pop(_KEY_GENERATOR.key)
+        found |= {
+            "hoodie.table.initial.version": version,
+            _ARCHIVE.key: _HISTORY.default,
+            _TIMELINE.key: _TIMELINE.default,
+            _HISTORY.key: _HISTORY.default,
+            _KEY_GENERATOR_TYPE.key: type_of_class(generator) if generator else "",
+            "hoodie.table.multiple.base.file.formats.enable": "false",
+        }
+        named = recorded_merge_mode(found.pop(_PAYLOAD.key), self.ordering_fields)
+        found[MODE_PROPERTY] = named.mode.value
+        if self.version is TableVersion.NINE:
+            found[_ORDERING.key] = found.pop(_PRECOMBINE.key)
+            found["hoodie.table.format"] = "native"
+        else:
+            found |= {_PAYLOAD.key: named.payload_class, _STRATEGY: named.strategy}
+        unsaid = (_KEY_GENERATOR_TYPE.key, _DATABASE.key)
+        return {key: value for key, value in found.items() if key not in unsaid or value}
 
     def without_metadata_table(self) -> TableConfig:
         """The same table with the metadata table switched off, all other properties kept."""

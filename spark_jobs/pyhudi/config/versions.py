@@ -41,7 +41,10 @@ class TableVersion(IntEnum):
 
     @property
     def is_written(self) -> bool:
-        """Whether tables of this version are made and written here."""
+        """Whether every kind of table of this version is made and written here.
+
+        Of others copy-on-write tables are, see ``why_not_written``.
+        """
         return self is TableVersion.SIX
 
     @property

@@ -73,6 +73,8 @@ def archive_after(run: WriteRun, result: JobResult) -> None:
     config = run.config.services.archive
     if not config.is_automatic or result.status != "committed":
         return
+    if not run.target.config.version.is_written:
+        return  # whose archive is another: the timeline stays as long as it is
     known = run.target.table
     table = load_table(run.target.storage) if known is None else known.refresh()
     if find_archivable(table, config):

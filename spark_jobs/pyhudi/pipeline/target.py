@@ -11,10 +11,16 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.failures import check_error_path
 from pyhudi.config.options.files import SORT_MODE
 from pyhudi.config.options.keygen import GLOBAL_DELETE, plain_class
-from pyhudi.config.options.merging import MODE_PROPERTY, MergeMode, default_payload
+from pyhudi.config.options.merging import (
+    MODE_PROPERTY,
+    MergeMode,
+    default_payload,
+    merge_mode,
+)
 from pyhudi.config.options.operations import DROP_DUPLICATES, DUPLICATE_POLICY
-from pyhudi.config.options.table import OTHER_FILES
+from pyhudi.config.options.table import OTHER_FILES, TABLE_VERSION
 from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import TABLE_NAME, Operation, WriteConfig
 from pyhudi.errors import (
     OptionError,
@@ -38,7 +44,7 @@ from pyhudi.schema.evolution.storable import storable_schema
 from pyhudi.schema.evolution.writer_schema import written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
-from pyhudi.table.create import file_of_others, why_not_written
+from pyhudi.table.create import file_of_others, why_not_made, why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -51,6 +57,7 @@ from pyhudi.table.keying import (
     without_record_keys,
 )
 from pyhudi.table.table import Table, load_made
+from pyhudi.transaction.optimistic.conditions import check_version
 
 # Operations to which rows only say where; their other columns do not matter.
 _KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
@@ -109,13 +116,14 @@ def resolve_target(
     """
     path, table = storage.uri, None if replaces else _existing(storage, write)
     if table is None:
-        config = _new_config(write)
+        config = _new_config(write, path)
         if not replaces:
             _check_empty(storage, write)
     else:
         config = table.config
         _check_writable(table)
         _check_matches(config, write, path)
+    check_version(config, write.concurrency, path)
     check_virtual_keys(config)
     check_dropped_columns(config)
     check_hash_fields(write.index, config)
@@ -159,7 +167,7 @@ def _existing(storage: Storage, write: WriteConfig) -> Table | None:
         return None
 
 
-def _new_config(write: WriteConfig) -> TableConfig:
+def _new_config(write: WriteConfig, path: str) -> TableConfig:
     settings = write.table
     if write.operation in _KEYS_ALONE:
         raise TableNotFoundError("there is no table to delete from")
@@ -173,11 +181,11 @@ def _new_config(write: WriteConfig) -> TableConfig:
         settings.key_generator,
     )
     ordering, mode = settings.ordering_fields or (), write.merging.mode
-    return TableConfig(
+    config = TableConfig(
         name=settings.name,
         database=settings.database,
         table_type=settings.table_type or TableType.COPY_ON_WRITE,
-        version=settings.version,
+        version=settings.version or TableVersion.SIX,
         record_key_fields=settings.record_key_fields or (),
         partition_fields=recorded_partition_fields(write, generator),
         ordering_fields=ordering,
@@ -194,6 +202,17 @@ def _new_config(write: WriteConfig) -> TableConfig:
         base_file_format=(settings.base_file_format or BaseFileFormat.PARQUET).value,
         raw={} if mode is None else {MODE_PROPERTY: mode.value},
     )
+    what = why_not_made(config)
+    if what is not None:
+        raise UnsupportedError(
+            f"the table {config.name} is to be made so that it {what}, which cannot be written "
+            f"yet; leave {TABLE_VERSION.key} out, which makes it of version 6",
+            where=path,
+        )
+    if config.version is TableVersion.SIX:
+        return config
+    # Its rule of merging is named by what its properties say.
+    return TableConfig.from_properties(config.to_properties(), where=path)
 
 
 def _check_empty(storage: Storage, write: WriteConfig) -> None:
@@ -214,8 +233,7 @@ def _check_writable(table: Table) -> None:
     is_left = table.config.version.is_written and not has_writes
     if what is not None and not (is_left and table.config.bootstrap_base_path is not None):
         raise UnsupportedError(
-            f"the table {table.config.name} at {table.storage.uri} {what} and cannot be written "
-            "yet; others of version 6 can"
+            f"the table {table.config.name} at {table.storage.uri} {what} and cannot be written yet"
         )
 
 
@@ -233,12 +251,14 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
     file_format = None if settings.base_file_format is None else settings.base_file_format.value
     pairs: tuple[tuple[str, object, object], ...] = (
         ("name", settings.name or None, config.name),
+        ("version", _code(settings.version), _code(config.version)),
         ("type", table_type, config.table_type.value),
         ("record key", settings.record_key_fields, config.record_key_fields),
         ("partition columns", partitions, config.partition_fields),
         ("ordering column", settings.ordering_fields, config.ordering_fields),
         ("key generator", generator, config.key_generator_class),
         ("payload class", write.merging.payload_class, config.payload_class),
+        ("merge mode", _asked_mode(config, write), _named_mode(config)),
         ("merger", write.merging.custom_merger, config.custom_merger),
         ("delete marker", write.merging.delete_marker, config.delete_marker),
         ("base file format", file_format, config.base_file_format),
@@ -257,6 +277,20 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
                 f"the table at {path} has the {what} {_shown(has)}, the request says "
                 f"{_shown(asked)}; leave the option out or write to another path"
             )
+
+
+def _code(version: TableVersion | None) -> int | None:
+    return None if version is None else version.value
+
+
+def _asked_mode(config: TableConfig, write: WriteConfig) -> str | None:
+    payload = write.merging.payload_class
+    return None if payload is None else merge_mode(payload, config.ordering_fields).name
+
+
+def _named_mode(config: TableConfig) -> str | None:
+    """The merge mode of a table that names it; in one that does not each write may say it."""
+    return config.merge_mode.name if config.version.names_merge_mode else None
 
 
 def _check_sorting(write: WriteConfig) -> None:

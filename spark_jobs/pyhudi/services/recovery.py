@@ -26,6 +26,7 @@ from pyhudi.table.savepoints import pending_restores
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.clock import Clock, instant_time
+from pyhudi.timeline.ending import sweep_endings
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer, at_work, live_writers
@@ -259,6 +260,7 @@ def sweep(writer: Writer) -> tuple[Ticket, ...]:
 def _sweep(writer: Writer, left: LeftBehind, timeline: Timeline) -> tuple[Ticket, ...]:
     storage, active = writer.storage, writer.active
     writes = {found.time: found for found in timeline.write_instants()}
+    sweep_endings(storage, left.names, timeline)
     for instant in left.marked:
         write = writes.get(instant)
         if write is None and _was_undone(active, timeline, instant):

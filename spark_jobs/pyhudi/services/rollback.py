@@ -277,6 +277,7 @@ def finish_rollback(
         drop_bootstrap_index(table.storage)
     has_plan_to_keep = plan.instant.action == Action.COMPACTION.value
     active.remove(undone)
+    active.forget_ending(undone)
     if not has_plan_to_keep:
         active.remove(undone.in_state(State.REQUESTED))
     metadata = RollbackMetadata(

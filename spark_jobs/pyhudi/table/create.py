@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.table import TableConfig
+from pyhudi.config.options.keygen import CUSTOM, plain_class
+from pyhudi.config.options.merging import MergeMode
+from pyhudi.config.table import TableConfig, TableType
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import create_properties
 
@@ -13,8 +15,8 @@ _FOLDERS = (
     ".hoodie/.aux/.bootstrap/.fileids",
     ".hoodie/.schema",
     ".hoodie/.temp",
-    ".hoodie/archived",
 )
+_ORDERS = (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME)
 
 
 def create_table(storage: Storage, config: TableConfig) -> TableConfig:
@@ -25,11 +27,11 @@ def create_table(storage: Storage, config: TableConfig) -> TableConfig:
 
     Raises:
         AlreadyExistsError: another table is there.
-        UnsupportedError: a table version that cannot be written.
-    Source: HoodieTableMetaClient.initTableAndGetMetaClient, Hudi 0.15 (folders).
+        UnsupportedError: a kind of table that cannot be made in its version.
+    Source: HoodieTableMetaClient.initTableAndGetMetaClient, Hudi 0.15 and 1.1 (folders).
     """
     made = TableConfig.from_properties(config.to_properties(), where=storage.uri)
-    for folder in _FOLDERS:
+    for folder in (*_FOLDERS, made.archive_path):
         storage.make_dir(folder)
     create_properties(storage, made)
     return made
@@ -60,14 +62,42 @@ def _is_marker(name: str) -> bool:
 
 
 def why_not_written(config: TableConfig) -> str | None:
-    """What about a table keeps it from being written, in words; None for nothing."""
-    return "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+    """What about a table keeps it from being written, in words; None for nothing.
+
+    Raises:
+        UnsupportedError: records merged by a rule that is not followed here.
+    """
+    reason = "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+    if reason is not None or config.version.is_written:
+        return reason
+    if config.partial_update is not None:
+        mode = config.partial_update.value
+        return f"{_versioned(config)} and fills records with values of older ones ({mode})"
+    if config.merge_mode not in _ORDERS:
+        return f"{_versioned(config)} and merges by {config.merge_mode.value}"
+    return None
+
+
+def why_not_made(config: TableConfig) -> str | None:
+    """What about a table that is to be made keeps it from that, in words; None for nothing."""
+    if not config.version.is_written and plain_class(config.key_generator_class or "") == CUSTOM:
+        return f"{_versioned(config)} and the key generator {config.key_generator_class}"
+    return why_not_written(config)
 
 
 def why_not_cleaned(config: TableConfig) -> str | None:
     """What about a table keeps its old files from being deleted, in words; None for nothing."""
+    is_later, version = not config.version.is_written, _versioned(config)
     refusals = (
-        (not config.version.is_written, f"has table version {config.version.value}"),
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
+        (
+            is_later and config.table_type is TableType.MERGE_ON_READ,
+            f"{version} and is MERGE_ON_READ",
+        ),
+        (is_later and config.bootstrap_base_path is not None, f"{version} and was bootstrapped"),
     )
     return next((what for applies, what in refusals if applies), None)
+
+
+def _versioned(config: TableConfig) -> str:
+    return f"has table version {config.version.value}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from pyhudi.config.option import parse_fields
 from pyhudi.config.options.index import HASH_FIELDS, INDEX_TYPE, IndexConfig, IndexType
 from pyhudi.config.options.keygen import (
     COMPLEX,
@@ -24,6 +25,7 @@ from pyhudi.config.options.keygen import (
     split_partition_field,
 )
 from pyhudi.config.options.operations import COMBINE_BEFORE_INSERT, Operation, StoredKeys
+from pyhudi.config.options.table import PARTITION_PROPERTY
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import RECORD_KEY_FIELD, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError
@@ -159,7 +161,7 @@ def key_generator(config: TableConfig, write: WriteConfig, table: Table | None) 
         UnsupportedError: a generator or a pattern that is not followed here.
     """
     name = _class_name(config)
-    kinds = _partition_kinds(write) if plain_class(name) == CUSTOM else ()
+    kinds = _partition_kinds(config, write) if plain_class(name) == CUSTOM else ()
     return KeyGenerator(
         record_key_fields=config.record_key_fields,
         partition_fields=config.partition_fields,
@@ -195,9 +197,14 @@ def _class_name(config: TableConfig) -> str:
     )
 
 
-def _partition_kinds(write: WriteConfig) -> tuple[PartitionKind, ...]:
-    found = (split_partition_field(field)[1] for field in write.table.partition_fields or ())
-    return tuple(kind for kind in found if kind is not None)
+def _partition_kinds(config: TableConfig, write: WriteConfig) -> tuple[PartitionKind, ...]:
+    """What the request says, or the table, which says it from version 8 on."""
+    recorded = parse_fields(config.raw.get(PARTITION_PROPERTY, ""))
+    for fields in (write.table.partition_fields or (), recorded):
+        kinds = [kind for _, kind in map(split_partition_field, fields) if kind is not None]
+        if kinds:
+            return tuple(kinds)
+    return ()
 
 
 def _timestamps(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 
 from pyhudi.config.table import TableConfig
+from pyhudi.config.versions import TimelineLayout
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import replace_properties
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action
 
 _FOLDER = ".hoodie/metadata"
+# Indexes that Hudi makes when it is told to, and does not build anew.
+_MADE_BY_HAND = ("secondary_index_", "expr_index_", "func_index_")
+_INDEX_DEFINITIONS = ".hoodie/.index_defs"
 
 _log = logging.getLogger(__name__)
 
@@ -34,8 +38,18 @@ def disable(storage: Storage, config: TableConfig) -> TableConfig:
         storage.uri,
         ", ".join(config.metadata_partitions),
     )
+    by_hand = [name for name in config.metadata_partitions if name.startswith(_MADE_BY_HAND)]
+    if by_hand:
+        _log.warning(
+            "%s: %s go with it; create these indexes again where they are needed",
+            storage.uri,
+            ", ".join(by_hand),
+        )
     changed = config.without_metadata_table()
     replace_properties(storage, changed.raw)
+    if config.version.timeline_layout is TimelineLayout.TWO:
+        # Hudi looks into what is defined there, whatever the properties name.
+        storage.delete_dir(_INDEX_DEFINITIONS)
     storage.delete_dir(_FOLDER)
     return changed
 

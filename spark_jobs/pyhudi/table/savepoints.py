@@ -55,19 +55,11 @@ def as_restored(active: ActiveTimeline, timeline: Timeline) -> Timeline:
         except MissingFileError:
             continue
         if savepoint is not None:
-            ended = timeline.completions().get(savepoint)
-            seen = Timeline(tuple(_as_pending(each, savepoint, ended) for each in seen))
+            later = timeline.after(savepoint)
+            seen = Timeline(tuple(_as_pending(each) if each in later else each for each in seen))
     return seen
 
 
-def _as_pending(instant: Instant, savepoint: str, ended: str | None) -> Instant:
-    """The instant, pending where it came after the savepoint of a write that ``ended`` then.
-
-    Source: RestorePlanActionExecutor, Hudi 0.15 and 1.1: in layout 2 what was completed later.
-    """
-    is_later = instant.time > savepoint
-    if ended is not None and instant.completion_time is not None:
-        is_later = instant.completion_time > ended
-    if instant.is_completed and instant.action.writes_rows and is_later:
-        return instant.in_state(State.INFLIGHT)
-    return instant
+def _as_pending(instant: Instant) -> Instant:
+    is_write = instant.is_completed and instant.action.writes_rows
+    return instant.in_state(State.INFLIGHT) if is_write else instant

@@ -24,6 +24,7 @@ from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.storage.versioned import is_flat
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
+from pyhudi.timeline.ending import agreed_ending, completed_among, forget_ending
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.timeline.whole import WHOLE
@@ -179,6 +180,8 @@ class ActiveTimeline:
         ("state transition time"), in layout 2 its name. InstantGeneratorV2, Hudi 1.1: where that
         says nothing, as of instants of an upgraded table, the modification time tells again.
         """
+        if instant.is_completed and not instant.is_unnamed and instant.completion_time is None:
+            instant = self.completed(instant)
         if instant.completion_time is not None:
             return instant.completion_time
         status = self.storage.status(self._path(instant))
@@ -204,20 +207,43 @@ class ActiveTimeline:
     def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
         """Complete an instant, and give it as it is then.
 
-        Guarantees: a call that failed after the file had appeared has done its work.
+        Guarantees: a call that failed after the file had appeared has done its work. Of those who
+            complete one instant one succeeds, the others get AlreadyExistsError; in layout 2 too,
+            where the name of the file tells when that was.
 
         Source: HoodieActiveTimeline, Hudi 0.15 (layout 1: states are files of their own) and 1.1
-            (layout 2: the name of the completed one tells when that was).
+            (layout 2).
         """
-        is_told = self.version.timeline_layout is TimelineLayout.TWO
-        at = self.next_time(clock, instant.time) if is_told else None
-        completed, body = instant.in_state(State.COMPLETED, at), self._encoded(metadata)
+        completed, body = instant.in_state(State.COMPLETED), self._encoded(metadata)
+        if self.version.timeline_layout is TimelineLayout.TWO:
+            completed = agreed_ending(self.storage, instant, self.zone, clock, self.load)
         try:
             self._create(completed, body)
-        except StorageError:
+        except StorageError as error:
             if not self._says(completed, body):
+                if isinstance(error, AlreadyExistsError):
+                    self.forget_ending(completed)
                 raise
+        self.forget_ending(completed)
         return completed
+
+    def forget_ending(self, instant: Instant) -> None:
+        """Take away what was noted of the end of an instant that is completed, or undone.
+
+        Where that cannot be done now it stays for ``sweep_endings``.
+        """
+        if self.version.timeline_layout is TimelineLayout.TWO:
+            with suppress(StorageError):
+                forget_ending(self.storage, instant)
+
+    def completed(self, instant: Instant) -> Instant:
+        """An instant as it is when it is completed, in layout 2 with the time that its file tells.
+
+        Without that time where it is not completed.
+        """
+        is_told = self.version.timeline_layout is TimelineLayout.TWO
+        found = completed_among(self.load(), instant) if is_told else None
+        return found or instant.in_state(State.COMPLETED)
 
     def begun_as(self, instant: Instant) -> Action:
         """The action that an instant was requested under: its own, or that of a service.

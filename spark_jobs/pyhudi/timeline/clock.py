@@ -15,6 +15,7 @@ from pyhudi.config.table import TimelineZone
 
 _FORMAT = "%Y%m%d%H%M%S"
 _DIGITS = 17
+_MOST_WAIT_MS = 1000
 # CLOCK_MONOTONIC of Linux stands still while a machine is suspended, and leases end meanwhile.
 _SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -102,6 +103,17 @@ def next_instant_time(clock: Clock, zone: TimelineZone, after: str | None) -> st
     if after is None or now > after:
         return now
     return _millisecond_after(after)
+
+
+def wait_until_after(clock: Clock, time: str, zone: TimelineZone) -> None:
+    """Let a moment pass until the clock is beyond an instant time.
+
+    Not: for longer than a second, where the timeline is ahead of the clock.
+    """
+    for _ in range(_MOST_WAIT_MS):
+        if instant_time(clock.now_ms(), zone) > time:
+            return
+        clock.sleep(0.001)
 
 
 def day_before(time: str) -> str:

@@ -127,6 +127,20 @@ class Timeline:
         done = self.write_instants().completed()
         return {each.time: each.completion_time for each in done if each.completion_time}
 
+    def after(self, saved: str) -> frozenset[Instant]:
+        """The instants that are later than the write at a time, which a savepoint keeps.
+
+        Source: RestorePlanActionExecutor, Hudi 0.15 and 1.1: in layout 2 what was completed later.
+        """
+        ended = self.completions().get(saved)
+
+        def is_later(instant: Instant) -> bool:
+            if ended is not None and instant.completion_time is not None:
+                return instant.completion_time > ended
+            return instant.time > saved
+
+        return frozenset(filter(is_later, self.instants))
+
     def completed_by(self, time: str) -> Timeline:
         """The timeline as it was then, in layout 2: what was completed later counts as pending."""
 

@@ -106,7 +106,7 @@ def test_what_hudi_can_and_this_cannot_is_refused_with_key_and_value(key, value)
     ("key", "value"),
     [
         (f"{W}operation", "merge"),
-        ("hoodie.write.table.version", "8"),
+        ("hoodie.write.table.version", "7"),
         ("hoodie.parquet.compression.codec", "brotli"),
         ("hoodie.parquet.max.file.size", "120MB"),
         ("hoodie.index.bloom.fpp", "1.5"),

@@ -39,6 +39,27 @@ TABLES = {
             f"{_TIME}timezone": "UTC",
         }
     ),
+    "v8_cow_archived": Golden({}),
+    "v8_cow_from_v6": Golden({}),
+    "v8_cow_multi_hive": Golden({}),
+    "v8_cow_sql": Golden({}),
+    "v8_cow_types": Golden({}),
+    "v9_cow_clustered": Golden({}),
+    "v9_cow_custom_keygen_long": Golden(
+        {
+            f"{_TIME}timestamp.type": "EPOCHMILLISECONDS",
+            f"{_TIME}output.dateformat": "yyyy-MM",
+            f"{_TIME}timezone": "UTC",
+        }
+    ),
+    "v9_cow_from_v6": Golden({}),
+    "v9_cow_inflight": Golden({}),
+    "v9_cow_metadata_full": Golden({}),
+    "v9_cow_nested_key": Golden({}),
+    "v9_cow_no_meta_fields": Golden({}),
+    "v9_cow_odd_partitions": Golden({}),
+    "v9_cow_restore": Golden({}),
+    "v9_cow_timestamp_keygen": Golden({}, {"moment": pa.int64()}),
 }
 
 
@@ -54,6 +75,7 @@ def rows_of(table: Path, shown: Mapping[str, pa.DataType]) -> pa.Table:
 def test_rows_of_hudis_tables_are_replaced_and_deleted(tmp_path: Path, name: str) -> None:
     options, shown = TABLES[name]
     table = golden_copy(name, tmp_path)
+    version = pyhudi.open_table(table).config.version
     before = rows_of(table, shown)
     later = pc.add(before["ts"], pa.scalar(10_000, pa.int64()))
     changed = before.set_column(before.column_names.index("ts"), "ts", later).slice(0, 5)
@@ -65,6 +87,7 @@ def test_rows_of_hudis_tables_are_replaced_and_deleted(tmp_path: Path, name: str
 
     result = write(table, changed.slice(0, 2), "delete", options)
     assert result.records["deleted"] == 2
+    assert pyhudi.open_table(table).config.version is version
     assert rows_of(table, shown).num_rows == before.num_rows - 2
 
 

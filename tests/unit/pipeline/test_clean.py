@@ -296,11 +296,8 @@ def test_a_wrong_request_is_refused(
 
 
 def test_a_table_that_is_not_written_here_is_not_cleaned(tmp_path: Path) -> None:
-    table = golden_copy("v6_cow_basic", tmp_path)
-    properties = table / ".hoodie" / "hoodie.properties"
-    text = properties.read_text().replace("hoodie.table.version=6", "hoodie.table.version=8")
-    properties.write_text(text)
-    with pytest.raises(UnsupportedError, match="cannot be cleaned"):
+    table = golden_copy("v9_mor_basic", tmp_path)
+    with pytest.raises(UnsupportedError, match="version 9 and is MERGE_ON_READ, and cannot be cl"):
         clean(table)
 
 

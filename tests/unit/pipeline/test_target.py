@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD as PARTIAL
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import (
     ConflictError,
@@ -31,6 +32,7 @@ from tests.support.tree import data_files, signs_of_work, tree
 
 ROWS = many(range(6), 1, "old")
 _WRITE = "hoodie.datasource.write."
+IN_PROCESS = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +97,8 @@ WRONG_OPTIONS = {
     "write.operation=merge": (OptionError, "merge", "upsert"),
     "write.operation=upsert_prepped": (UnsupportedError, "upsert_prepped"),
     "parquet.max.file.size=large": (OptionError, "hoodie.parquet.max.file.size", "large"),
-    "write.table.version=9": (RequestError, "hoodie.write.table.version", "9"),
+    "write.table.version=7": (OptionError, "hoodie.write.table.version", "7"),
+    "write.table.version=9": (TableMismatchError, "version 6", "9"),
     "write.operation=bulk_insert bulkinsert.sort.mode=GLOBAL_SORT "
     "write.insert.drop.duplicates=true": (UnsupportedError, "sort.mode", "drop.duplicates"),
 }
@@ -152,7 +155,8 @@ def options_of(texts: str) -> dict[str, str]:
 def long_name(name: str) -> str:
     if name == "merger":
         return "pyhudi.merge.custom.merger"
-    is_of_source = name.startswith("write.") and name != "write.table.version"
+    plain = ("write.table.version", "write.concurrency.mode", "write.lock.provider")
+    is_of_source = name.startswith("write.") and name not in plain
     return f"hoodie.datasource.{name}" if is_of_source else f"hoodie.{name}"
 
 
@@ -192,11 +196,60 @@ def test_tables_that_are_not_written_yet_stay_as_they_are(tmp_path: Path, name: 
     assert tree(table) == before
 
 
-def test_a_table_of_a_later_version_stays_as_it_is(table: Path) -> None:
-    properties = table / ".hoodie" / "hoodie.properties"
-    older = properties.read_text()
-    properties.write_text(older.replace("hoodie.table.version=6", "hoodie.table.version=8"))
-    assert_refused(table, UnsupportedError, ["orders", "version 8", str(table)])
+# What of versions 8 and 9 is not proven yet.
+LATER = {
+    "v8_mor_basic": "version 8 and is MERGE_ON_READ",
+    "v9_mor_partial_payload": "version 9 and is MERGE_ON_READ",
+    "v9_cow_cdc": "keeps change data",
+    "v9_cow_bootstrap": "version 9 and was bootstrapped",
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_table_of_a_later_version_that_is_not_written_yet_stays_as_it_is(
+    tmp_path: Path, name: str
+) -> None:
+    table = golden_copy(name, tmp_path)
+    before = tree(table)
+    with pytest.raises(UnsupportedError, match=LATER[name]):
+        write(table, ROWS, "upsert", {})
+    assert tree(table) == before
+
+
+NOT_MADE = {
+    "write.table.type=MERGE_ON_READ": "is MERGE_ON_READ",
+    f"write.payload.class={PARTIAL}": "PartialUpdateAvroPayload",
+    "merger=some.module:Class": "Merger",
+    "write.keygenerator.type=CUSTOM write.partitionpath.field=part:SIMPLE": "CustomKeyGenerator",
+    "write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL "
+    f"write.lock.provider={IN_PROCESS}": "OPTIMISTIC_CONCURRENCY_CONTROL",
+}
+
+
+@pytest.mark.parametrize("version", ["8", "9"])
+@pytest.mark.parametrize("what", NOT_MADE)
+def test_what_is_not_proven_of_a_later_version_is_not_made(
+    tmp_path: Path, what: str, version: str
+) -> None:
+    table = tmp_path / "table"
+    options = {**OPTIONS, **options_of(what), "hoodie.write.table.version": version}
+    with pytest.raises(UnsupportedError, match=NOT_MADE[what]):
+        write(table, ROWS, "upsert", options)
+    assert not table.exists()
+
+
+@pytest.mark.parametrize("version", ["8", "9"])
+def test_a_mode_of_merging_that_a_later_table_does_not_name_is_refused(
+    tmp_path: Path, version: str
+) -> None:
+    table = tmp_path / "table"
+    write(table, ROWS, "upsert", {**OPTIONS, "hoodie.write.table.version": version})
+    asked = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
+    words = {
+        "8": ["DefaultHoodieRecordPayload", "OverwriteWithLatestAvroPayload"],
+        "9": ["merge mode EVENT_TIME", "COMMIT_TIME"],
+    }[version]
+    assert_refused(table, TableMismatchError, words, options=asked)
 
 
 def test_an_empty_source_is_nothing_to_do(table: Path) -> None:

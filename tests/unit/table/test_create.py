@@ -1,7 +1,10 @@
 """Making a table, and switching its metadata table off."""
 
+from dataclasses import replace
+
 import pytest
 
+from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import UnsupportedError
@@ -31,13 +34,21 @@ def folders(root) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_dir()}
 
 
-def test_a_new_table_is_empty_and_has_the_folders_of_hudi(tmp_path) -> None:
-    made = create_table(open_storage(str(tmp_path)), config())
+GOLDEN = {
+    TableVersion.SIX: "v6_cow_hive",
+    TableVersion.EIGHT: "v8_mor_commit_time",
+    TableVersion.NINE: "v9_cow_overwrite_table",
+}
+
+
+@pytest.mark.parametrize("version", GOLDEN)
+def test_a_new_table_is_empty_and_has_the_folders_of_hudi(tmp_path, version) -> None:
+    made = create_table(open_storage(str(tmp_path)), config(version=version))
     table = open_table(str(tmp_path))
     assert (table.config, len(table.timeline), table.latest_base_files()) == (made, 0, ())
     assert tuple(table.schema().names) == META_FIELDS
     assert table.avro_schema() is None
-    theirs = {path for path in folders(golden_table("v6_cow_hive")) if path.startswith(".hoodie")}
+    theirs = {path for path in folders(golden_table(GOLDEN[version])) if path.startswith(".hoodie")}
     assert folders(tmp_path) == theirs
 
 
@@ -47,10 +58,26 @@ def test_of_creators_at_once_one_wins_and_its_properties_stay(tmp_path) -> None:
     assert load_config(storage).name == f"t{winner}"
 
 
-def test_a_version_that_is_not_written_makes_no_folder(tmp_path) -> None:
-    with pytest.raises(UnsupportedError, match="version 9"):
-        create_table(open_storage(str(tmp_path)), config(version=TableVersion.NINE))
+def test_a_rule_that_a_later_version_does_not_name_makes_no_folder(tmp_path) -> None:
+    later = replace(config(version=TableVersion.NINE), payload_class=PARTIAL_UPDATE_PAYLOAD)
+    with pytest.raises(UnsupportedError, match="PartialUpdate"):
+        create_table(open_storage(str(tmp_path)), later)
     assert not list(tmp_path.iterdir())
+
+
+# What Hudi says and we need not: when the table was made, and what it says with its metadata table.
+_OWN = {"hoodie.table.name", "hoodie.table.checksum", "hoodie.table.index.defs.path"}
+
+
+@pytest.mark.parametrize("name", ["v8_cow_overwrite", "v9_cow_overwrite_table"])
+def test_a_new_table_of_a_later_version_says_what_hudi_s_own_says(tmp_path, name) -> None:
+    theirs = open_table(golden_table(name)).config
+    made = create_table(open_storage(str(tmp_path)), config(version=theirs.version))
+    said = {key: text for key, text in made.raw.items() if key not in _OWN}
+    wanted = {key: text for key, text in theirs.raw.items() if key not in _OWN}
+    named = {"hoodie.table.recordkey.fields": "id", "hoodie.table.partition.fields": "p"}
+    off = dict.fromkeys((f"hoodie.table.metadata.partitions{end}" for end in ("", ".inflight")), "")
+    assert said == {**wanted, **named, **off}
 
 
 def test_switching_the_metadata_table_off_changes_nothing_else(tmp_path, caplog) -> None:

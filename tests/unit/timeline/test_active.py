@@ -1,5 +1,6 @@
 """The active timeline on storage."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -9,9 +10,11 @@ from pyhudi.config.versions import TableVersion
 from pyhudi.errors import AlreadyExistsError, CorruptTableError, MissingFileError, StorageError
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import open_table
+from pyhudi.timeline.ending import note_ending, sweep_endings
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.timeline import Timeline
 from tests.support.clocks import FakeClock
-from tests.support.faulty import Fault, Faults, FaultyStorage
+from tests.support.faulty import Fault, Faults, FaultyStorage, Killed
 from tests.support.golden import golden_instants, golden_names, golden_table
 from tests.support.memory import MemoryStorage
 from tests.support.timelines import active_of
@@ -94,7 +97,7 @@ def test_a_folder_without_timeline_has_an_empty_one(tmp_path) -> None:
 def test_an_instant_is_completed_by_a_call_that_fails_when_it_has_done_its_work(has_landed: bool):
     storage = MemoryStorage()
     kind = Fault.LATE_ERROR if has_landed else Fault.ERROR
-    active = active_of(FaultyStorage(storage, Faults(kind, 1)))
+    active = active_of(FaultyStorage(storage, Faults(kind, 1)), TableVersion.SIX)
     if has_landed:
         active.complete(commit(), Text(text="done"), CLOCK)
     else:
@@ -116,6 +119,99 @@ def test_in_layout_2_the_name_of_a_completed_instant_tells_when_that_was() -> No
         f".hoodie/timeline/{T}.savepoint.requested",
         f".hoodie/timeline/{T}_{done.completion_time}.savepoint",
     ]
+
+
+LATER = (TableVersion.EIGHT, TableVersion.NINE)
+FOLDER = ".hoodie/timeline"
+
+
+def completed_files(storage: MemoryStorage) -> list[str]:
+    return [path for path in storage.below(FOLDER) if path.endswith(".commit")]
+
+
+@pytest.mark.parametrize("version", LATER)
+@pytest.mark.parametrize("kind", [Fault.ERROR, Fault.LATE_ERROR, Fault.DEATH])
+def test_whoever_completes_an_instant_again_makes_no_second_file(
+    version: TableVersion, kind: Fault
+) -> None:
+    at, is_over = 0, False
+    while not is_over:
+        at += 1
+        storage = MemoryStorage()
+        active_of(storage, version).request(commit(), None)
+        faulty = FaultyStorage(storage, Faults(kind, at))
+        try:
+            active_of(faulty, version).complete(commit(), Text(text="said"), FakeClock(0))
+            is_over = faulty.faults.calls < at
+        except (StorageError, Killed):
+            pass
+        seen = completed_files(storage)
+        assert len(seen) <= 1
+        with suppress(AlreadyExistsError):
+            again = FakeClock(1_900_000_000_000)
+            active_of(storage, version).complete(commit(), Text(text="other"), again)
+        (done,) = completed_files(storage)
+        assert seen in ([], [done])
+        assert storage.below(".hoodie/.heartbeat") == []
+    assert at > 3
+
+
+@pytest.mark.parametrize("version", LATER)
+def test_two_who_complete_one_instant_agree_whenever_the_other_comes(version: TableVersion) -> None:
+    for at in range(1, 8):
+        storage, raised = MemoryStorage(), list[BaseException]()
+        active_of(storage, version).request(commit(), None)
+
+        def other(storage: MemoryStorage = storage) -> None:
+            clock = FakeClock(1_900_000_000_000)
+            active_of(storage, version).complete(commit(), Text(text="other"), clock)
+
+        faults = Faults(Fault.ERROR, 0)
+        faults.before = lambda _, faults=faults, at=at, other=other: (
+            other() if faults.calls == at else None
+        )
+        try:
+            done = active_of(FaultyStorage(storage, faults), version).complete(
+                commit(), Text(text="own"), FakeClock(1_800_000_000_000)
+            )
+            assert active_of(storage, version).load().instants == (done,)
+        except AlreadyExistsError as error:
+            raised.append(error)
+        assert len(completed_files(storage)) == 1, (at, raised)
+
+
+def test_a_note_of_an_ending_goes_when_nobody_needs_it() -> None:
+    storage, later = MemoryStorage(), "20260102030405999"
+    active = active_of(storage, TableVersion.NINE)
+    saved = commit(action=Action.SAVEPOINT)
+    for each in (commit(), saved):
+        assert note_ending(storage, each, later) == later
+        assert note_ending(storage, each, "20270102030405999") == later
+    names = tuple(path.rpartition("/")[2] for path in storage.below(".hoodie/.heartbeat"))
+    active.request(commit(), None)
+    sweep_endings(storage, names, active.load())
+    assert len(storage.below(".hoodie/.heartbeat")) == 2
+    active.complete(commit(), None, CLOCK)
+    note_ending(storage, commit(), later)
+    sweep_endings(storage, names, active.load())
+    (left,) = storage.below(".hoodie/.heartbeat")
+    assert left.endswith("-savepoint"), "whoever makes it may be about to"
+    sweep_endings(storage, names, Timeline())
+    assert storage.below(".hoodie/.heartbeat") == []
+    storage.put(left, b"no time")
+    with pytest.raises(CorruptTableError, match="delete it"):
+        note_ending(storage, saved, later)
+
+
+def test_an_instant_ends_after_all_that_the_timeline_has() -> None:
+    storage = MemoryStorage()
+    active = active_of(storage, TableVersion.NINE)
+    other = Instant(time=f"{T[:-1]}9", action=Action.CLEAN, state=State.REQUESTED)
+    active.request(other, None)
+    active.request(commit(), None)
+    clock = FakeClock(0)
+    done = active.complete(commit(), None, clock)
+    assert done.completion_time == "20260102030405680"
 
 
 def test_an_instant_that_cannot_be_read_says_where() -> None:

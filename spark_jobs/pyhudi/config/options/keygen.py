@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pyhudi.config import option
 from pyhudi.config.option import Option, declare
-from pyhudi.errors import OptionError, TableMismatchError
+from pyhudi.errors import OptionError, TableMismatchError, UnsupportedError
 
 T = TypeVar("T")
 
@@ -52,6 +52,21 @@ def class_of_type(name: str) -> str:
     Source: KeyGeneratorType, Hudi 0.15 and 1.1.
     """
     return CLASS_OF_TYPE.get(name.upper(), name)
+
+
+def type_of_class(key_generator_class: str) -> str:
+    """The type of a key generator, by which tables of version 8 and later name it.
+
+    Raises:
+        UnsupportedError: a class without one.
+    """
+    for name, path in CLASS_OF_TYPE.items():
+        if path == key_generator_class:
+            return name
+    raise UnsupportedError(
+        f"tables of version 8 and later are made here with Hudi's own key generators alone, not "
+        f"with {key_generator_class}"
+    )
 
 
 def plain_class(key_generator_class: str) -> str | None:

@@ -218,6 +218,34 @@ def merge_mode(
     return mode
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedMergeMode:
+    """How a table says which of two records wins: by mode, and in version 8 by two more."""
+
+    mode: RecordMergeMode
+    payload_class: str
+    strategy: str
+
+
+def recorded_merge_mode(
+    payload_class: str | None, ordering_fields: Sequence[str]
+) -> RecordedMergeMode:
+    """What a new table of version 8 or later says, with this payload class or None.
+
+    Raises:
+        UnsupportedError: a payload class that stands for more than the order of time.
+    Source: HoodieTableConfig.inferMergingConfigs, Hudi 1.1.
+    """
+    mode = merge_mode(payload_class, ordering_fields)
+    if mode not in _MODES:
+        raise UnsupportedError(
+            f"tables of version 8 and later that merge by {mode.value} are not made yet; those "
+            "that merge by commit time or event time are, and all in version 6"
+        )
+    strategy = _STRATEGIES[1 if mode is MergeMode.COMMIT_TIME else 0]
+    return RecordedMergeMode(mode=_MODES[mode], payload_class=mode.value, strategy=strategy)
+
+
 def named_merge_mode(
     named: RecordMergeMode,
     payload_class: str | None,

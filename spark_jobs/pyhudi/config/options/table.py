@@ -8,7 +8,7 @@ from enum import Enum
 
 from pyhudi.config import option
 from pyhudi.config.formats import BASE_FILE_FORMAT, BaseFileFormat
-from pyhudi.config.option import declare, read_settings, setting
+from pyhudi.config.option import Option, declare, read_settings, setting
 from pyhudi.config.options.keygen import (
     DROP_PARTITION_COLUMNS,
     POPULATE_META_FIELDS,
@@ -32,9 +32,9 @@ class TimelineZone(Enum):
 
 
 def _table_version(text: str) -> TableVersion:
-    by_text = {str(version.value): version for version in TableVersion if version.is_written}
+    by_text = {str(version.value): version for version in TableVersion}
     if text not in by_text:
-        raise ValueError(f"{', '.join(by_text)}, the one table version that is written")
+        raise ValueError(", ".join(by_text))
     return by_text[text]
 
 
@@ -62,10 +62,11 @@ TABLE_TYPE = declare(
     aliases=(f"{_WRITE}storage.type", TYPE_PROPERTY),
 )
 """how a new table keeps updates; COPY_ON_WRITE unless said"""
-TABLE_VERSION = declare(
-    "hoodie.write.table.version", _table_version, default=TableVersion.SIX, since="1.0"
+TABLE_VERSION: Option[TableVersion | None] = declare(
+    "hoodie.write.table.version", _table_version, default=None, since="1.0"
 )
-"""format version of a new table; Hudi's default is its own newest"""
+"""format version of a new table, 6 unless said, where Hudi takes its own newest; a table keeps the
+version that it has"""
 RECORD_KEY_FIELD = declare(
     f"{_WRITE}recordkey.field",
     option.parse_optional_fields,
@@ -147,7 +148,7 @@ class TableSettings:
     name: str = setting(TABLE_NAME)
     database: str = setting(DATABASE)
     table_type: TableType | None = setting(TABLE_TYPE)
-    version: TableVersion = setting(TABLE_VERSION)
+    version: TableVersion | None = setting(TABLE_VERSION)
     record_key_fields: tuple[str, ...] | None = setting(RECORD_KEY_FIELD)
     partition_fields: tuple[str, ...] | None = setting(PARTITION_PATH_FIELD)
     ordering_fields: tuple[str, ...] | None = setting(ORDERING_FIELD)

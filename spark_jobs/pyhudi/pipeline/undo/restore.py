@@ -15,7 +15,7 @@ from pyhudi.services.undo.restore import (
     restored_to,
 )
 from pyhudi.table.savepoints import pending_restores
-from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.spans import nobody_writing
 
 
@@ -64,7 +64,7 @@ def _earlier(run: ServiceRun, savepoint: str) -> Instant | None:
 
 
 def _told(run: ServiceRun, status: Status, done: Instant) -> JobResult:
-    completed = done.in_state(State.COMPLETED)
+    completed = run.table.active.completed(done)
     rollbacks = run.table.active.read_restore(completed).rollbacks.values()
     return run.result(
         status,

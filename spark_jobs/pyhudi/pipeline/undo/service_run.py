@@ -28,7 +28,7 @@ from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.gate import Gate
-from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table, check_version
 from pyhudi.transaction.turn import Turn
 
 _FILES_A_TASK = 100
@@ -66,6 +66,7 @@ class ServiceRun:
             raise UnsupportedError(
                 f"the table {table.config.name} {what}, and is not written", where=table.storage.uri
             )
+        check_version(table.config, config.concurrency, table.storage.uri)
         watch = Stopwatch(table.config.name, environment.runner)
         return cls(
             environment=environment,

@@ -31,11 +31,11 @@ def plan_restore(
     named by both: half undone it has the one that it began with, and Hudi would not know it by the
     other.
 
-    Source: RestorePlanActionExecutor.execute, Hudi 0.15, which goes by requested time.
+    Source: RestorePlanActionExecutor.execute, Hudi 0.15, which goes by requested time, and 1.1.
     """
-    later: list[InstantInfo] = []
+    after, later = timeline.after(savepoint), list[InstantInfo]()
     for found in reversed(timeline.write_instants().instants):
-        if found.time > savepoint:
+        if found in after:
             actions = dict.fromkeys((found.action, begun_as(found)))
             later.extend(InstantInfo(time=found.time, action=each.value) for each in actions)
     first = [info for info in later if info.time in clustering]

@@ -57,15 +57,15 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
     )
     saved, active = _savepoint(instant), table.active
     # Without an inflight file first there is none to be left behind by who dies between the two.
-    complete_instant(active, saved, metadata, clock)
+    completed = complete_instant(active, saved, metadata, clock)
     try:
         _check(table.refresh(), instant)
     except RequestError as reason:
-        active.remove(saved.in_state(State.COMPLETED))
+        active.remove(completed)
         raise ConflictError(f"the table changed meanwhile: {reason}; retry") from reason
     with contextlib.suppress(AlreadyExistsError):
         active.start(saved, None)
-    if saved.in_state(State.COMPLETED) not in active.load().instants:
+    if completed not in active.load().instants:
         # Somebody has deleted it already.
         active.remove(saved)
     _log.info("%s: savepoint %s of %s", table.config.name, instant, note.user or "nobody")
@@ -86,10 +86,13 @@ def delete_savepoint(table: Table, instant: str) -> bool:
                 where=table.storage.uri,
             )
     saved = _savepoint(instant)
-    is_there = saved.in_state(State.COMPLETED) in table.timeline.instants
-    for state in (State.INFLIGHT, State.REQUESTED, State.COMPLETED):
+    done = [each for each in table.timeline.completed() if each.identity == saved.identity]
+    for state in (State.INFLIGHT, State.REQUESTED):
         active.remove(saved.in_state(state))
-    return is_there
+    for each in done or (saved.in_state(State.COMPLETED),):
+        active.remove(each)
+    active.forget_ending(saved)
+    return bool(done)
 
 
 def _savepoint(instant: str) -> Instant:

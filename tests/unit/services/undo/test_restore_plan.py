@@ -44,6 +44,21 @@ def test_everything_written_or_planned_after_the_savepoint_goes_the_newest_first
     ]
 
 
+def test_in_layout_2_what_was_completed_after_the_savepoint_goes() -> None:
+    ends = {1: 5, 2: 3, 3: 7, 4: 9}
+    timeline = Timeline.of(
+        (
+            *(
+                instant(digit, Action.COMMIT).in_state(State.COMPLETED, at(end))
+                for digit, end in ends.items()
+            ),
+            instant(8, Action.COMMIT, State.REQUESTED),
+        )
+    )
+    plan = plan_restore(timeline, at(2), clustering=(), begun_as=lambda found: found.action)
+    assert [each.time for each in plan.instants] == [at(8), at(4), at(3), at(1)]
+
+
 def test_pending_clusterings_go_first() -> None:
     plan = plan_restore(TIMELINE, at(2), clustering=(at(3),), begun_as=begun_as)
     assert [each.time for each in plan.instants] == [at(3), at(7), at(6), at(4), at(4)]

@@ -1,0 +1,81 @@
+"""The crash tests on tables of versions 8 and 9, whose completed files are named by their end."""
+
+import pytest
+
+from tests.faults import test_crash_in_restore as restoring
+from tests.faults import test_crash_in_write as writing
+from tests.support import orders
+from tests.support.crash_cases import COPIED, Case, cases
+from tests.support.crashes import World, course_of
+from tests.support.in_process import read_rows
+from tests.support.memory import MemoryStorage
+from tests.support.points import IS_WHOLE, STEP
+from tests.support.undo_cases import UNDOING, UndoCase, remains
+
+VERSION = "hoodie.write.table.version"
+DEATHS, ERRORS = (1, 1) if IS_WHOLE else (3 * STEP, 13 * STEP)
+"""Of the deaths and errors of a case, every so many-th is tried; which, differs among cases."""
+
+
+def is_tried(case: Case) -> bool:
+    is_plain = case.index == "SIMPLE" or case.operation.startswith("upsert")
+    return case.table_type == COPIED and is_plain and "archive" not in case.operation
+
+
+WRITES = [(number, case.name) for number, case in enumerate(cases()) if is_tried(case)]
+UNDONE = [found for found in UNDOING if found.table_type == COPIED]
+EIGHT = ("upsert-", "recovery", "clean,_run-", "restore-", "savepoint,_created")
+"""The beginnings of the cases that are tried in version 8 too, which ends instants as 9 does."""
+
+
+def versioned(names: list[str]) -> list[tuple[str, int]]:
+    chosen = [("9", number) for number in range(len(names))]
+    eight = [number for number, name in enumerate(names) if name.startswith(EIGHT)]
+    return [*chosen, *(("8", number) for number in eight)]
+
+
+def ids(names: list[str]) -> list[str]:
+    return [f"{version}-{names[number]}" for version, number in versioned(names)]
+
+
+WRITE_NAMES, UNDO_NAMES = [name for _, name in WRITES], [found.name for found in UNDONE]
+
+
+def check_version(storage: MemoryStorage, version: str) -> None:
+    said = storage.files[".hoodie/hoodie.properties"].decode()
+    assert f"hoodie.table.version={version}\n" in said
+    ended = [path for path in storage.below(".hoodie/timeline") if "_" in path]
+    assert ended
+
+
+@pytest.mark.parametrize(("version", "number"), versioned(WRITE_NAMES), ids=ids(WRITE_NAMES))
+def test_a_stop_at_any_call_leaves_all_or_nothing(
+    version: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(orders.OPTIONS, VERSION, version)
+    case: Case = cases()[WRITES[number][0]]
+    world = case.prepare()
+    assert read_rows(world.table) == case.before
+    course = course_of(world.copy(), case.act)
+    whole = course.states[-1].world.table
+    assert read_rows(whole) == case.after
+    check_version(whole, version)
+    deaths, errors = (1, 1) if case.operation == "recovery" else (DEATHS, ERRORS)
+    writing.try_deaths(case, course, course.states[number % deaths :: deaths])
+    writing.try_errors(case, course, world, course.faults()[number % errors :: errors])
+
+
+@pytest.mark.parametrize(("version", "number"), versioned(UNDO_NAMES), ids=ids(UNDO_NAMES))
+def test_a_stop_at_any_call_leaves_the_state_before_or_after(
+    version: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(orders.OPTIONS, VERSION, version)
+    found: UndoCase = UNDONE[number]
+    case = found.make()
+    course = course_of(World(table=case.storage.copy()), case.do)
+    whole = course.states[-1].world.table
+    assert read_rows(whole) == case.after
+    assert remains(whole) == []
+    check_version(whole, version)
+    restoring.try_deaths(case, course, course.states[number % DEATHS :: DEATHS])
+    restoring.try_errors(case, course.faults()[number % ERRORS :: ERRORS])

@@ -1,0 +1,289 @@
+"""Tables of versions 8 and 9 that both write: Hudi's own release of each and we, by turns."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import pyhudi
+from pyhudi.errors import UnsupportedError
+from pyhudi.jobs.restore import RestoreRequest
+from pyhudi.jobs.rollback import RollbackRequest
+from pyhudi.jobs.savepoint import SavepointRequest
+from pyhudi.pipeline.undo.restore import restore_table
+from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
+from tests.interop import hudi_home, ours
+from tests.interop.hudi import RealHudi
+from tests.interop.model import TableModel
+from tests.interop.rows import assert_same_rows, user_columns
+from tests.interop.scenarios import Scenario
+from tests.support.orders import HERE, write
+
+VERSION_OF = {"1.0.2": "8", "1.1.1": "9"}
+SCENARIO = Scenario("later", partitions=("region",), more={"hoodie.metadata.enable": "false"})
+DROPPED = {"hoodie.datasource.write.partitions.to.delete": "asia"}
+INDEXES = ("SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM", "BUCKET")
+CLEANS = {
+    "hoodie.clean.commits.retained": "1",
+    "hoodie.cleaner.commits.retained": "1",
+    "hoodie.keep.min.commits": "20",
+    "hoodie.keep.max.commits": "30",
+}
+
+
+@pytest.fixture(scope="module", params=hudi_home.LATER)
+def later(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[RealHudi]:
+    """Real Hudi whose own table version is 8, and then 9."""
+    with RealHudi(request.param) as process:
+        yield process
+
+
+class Turns:
+    """One table, written by either; what it should hold is kept beside."""
+
+    def __init__(self, hudi: RealHudi, path: Path, **more: str) -> None:
+        self.hudi, self.path = hudi, path
+        named = {name.replace("__", "."): value for name, value in more.items()}
+        version = {"hoodie.write.table.version": VERSION_OF[hudi.version]}
+        self.options = {**SCENARIO.options, **version, **named}
+        self.model: TableModel = SCENARIO.model()
+
+    def write(self, by: str, operation: str, rows: pa.Table, **more: str) -> str:
+        named = {name.replace("__", "."): value for name, value in more.items()}
+        options = {**self.options, **named}
+        if by == "ours":
+            done = write(self.path, rows, operation, options)
+            assert done.completion_time > done.instant
+            return str(done.instant)
+        mode = "append" if self.path.exists() else "overwrite"
+        return self.hudi.write(self.path, rows, operation, options=options, mode=mode)
+
+    def upsert(self, by: str, numbers: range, generation: int, operation: str = "upsert") -> str:
+        rows = SCENARIO.batch(numbers, generation)
+        self.model.upsert(rows)
+        return self.write(by, operation, rows)
+
+    def delete(self, by: str, numbers: range) -> str:
+        rows = SCENARIO.batch(numbers, 9)
+        self.model.delete(rows)
+        return self.write(by, "delete", rows)
+
+    def replace(self, by: str, operation: str, rows: pa.Table, gone: set[str], **more: str) -> str:
+        kept = [row for row in self.model.table().to_pylist() if row["region"] not in gone]
+        self.model = SCENARIO.model()
+        if kept:
+            self.model.upsert(pa.Table.from_pylist(kept, schema=rows.schema))
+        if operation != "delete_partition":
+            self.model.upsert(rows)
+        return self.write(by, operation, rows, **more)
+
+    def check(self) -> None:
+        by_hudi = self.hudi.read(self.path)
+        assert_same_rows(user_columns(by_hudi), self.model.rows())
+        assert_same_rows(ours.read(self.path), by_hudi)
+
+    def check_whole(self) -> None:
+        self.check()
+        assert self.hudi.failures(self.path) == []
+        assert pyhudi.open_table(str(self.path)).config.version.value == int(
+            VERSION_OF[self.hudi.version]
+        )
+
+
+def of_regions(numbers: range, generation: int, *regions: str) -> pa.Table:
+    rows = SCENARIO.batch(numbers, generation)
+    chosen = [row for row in rows.to_pylist() if row["region"] in regions]
+    return pa.Table.from_pylist(chosen, schema=rows.schema)
+
+
+@pytest.mark.parametrize("first", ["ours", "hudi"])
+def test_every_operation_by_turns(first: str, later: RealHudi, tmp_path: Path) -> None:
+    turns = Turns(later, tmp_path / "table")
+    second = "hudi" if first == "ours" else "ours"
+    turns.upsert(first, range(30), 1, "insert")
+    turns.check_whole()
+    turns.upsert(second, range(20, 40), 2)
+    turns.upsert(first, range(10, 45), 3)
+    turns.check()
+    turns.delete(second, range(8))
+    turns.delete(first, range(5, 12))
+    turns.check()
+    africa = of_regions(range(30, 60), 4, "africa")
+    turns.replace(first, "insert_overwrite", africa, {"africa"})
+    turns.check()
+    turns.replace(second, "insert_overwrite", of_regions(range(40, 70), 5, "europe"), {"europe"})
+    turns.upsert(first, range(70, 85), 6, "bulk_insert")
+    turns.check()
+    turns.replace(first, "delete_partition", africa, {"asia"}, **_underscored(DROPPED))
+    turns.check_whole()
+    everything = SCENARIO.batch(range(100, 110), 7)
+    turns.replace(first, "insert_overwrite_table", everything, {"africa", "asia", "europe"})
+    turns.upsert(second, range(105, 120), 8)
+    turns.check_whole()
+    assert_same_rows(ours.read_with_hudi_rs(turns.path), ours.read(turns.path))
+
+
+def _underscored(options: dict[str, str]) -> dict[str, str]:
+    return {name.replace(".", "__"): value for name, value in options.items()}
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_every_index_by_turns(index: str, later: RealHudi, tmp_path: Path) -> None:
+    chosen = {"hoodie.index.type": index, "hoodie.bucket.index.num.buckets": "2"}
+    turns = Turns(later, tmp_path / "table", **_underscored(chosen))
+    turns.upsert("ours", range(30), 1)
+    turns.upsert("hudi", range(20, 40), 2)
+    turns.upsert("ours", range(10, 45), 3)
+    turns.delete("ours", range(5))
+    turns.check_whole()
+
+
+def test_rules_of_merging_are_those_of_the_properties(later: RealHudi, tmp_path: Path) -> None:
+    by_commit = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
+    for name, more in (("event", {}), ("commit", by_commit)):
+        turns = Turns(later, tmp_path / name, **_underscored(more))
+        turns.write("ours", "insert", SCENARIO.batch(range(20), 5))
+        turns.write("hudi", "upsert", SCENARIO.batch(range(10), 3))
+        turns.write("ours", "upsert", SCENARIO.batch(range(5, 15), 4))
+        turns.write("hudi", "upsert", SCENARIO.batch(range(12, 18), 7))
+        by_hudi = later.read(turns.path)
+        assert_same_rows(ours.read(turns.path), by_hudi)
+        notes = {row["note"] for row in by_hudi if row["note"]}
+        wanted = {5, 7} if name == "event" else {3, 4, 5, 7}
+        assert notes == {f"generation {each}" for each in wanted}
+
+
+def test_services_of_both_find_the_other_s_files(later: RealHudi, tmp_path: Path) -> None:
+    turns = Turns(later, tmp_path / "table")
+    turns.upsert("ours", range(30), 1, "insert")
+    for generation in range(2, 6):
+        turns.upsert("hudi" if generation % 2 else "ours", range(20), generation)
+    before = _data_of(turns.path)
+    options = {**turns.options, **CLEANS}
+    rows = SCENARIO.batch(range(3), 6)
+    turns.model.upsert(rows)
+    write(turns.path, rows, "upsert", options)
+    assert len(_data_of(turns.path)) < len(before)
+    turns.check_whole()
+    turns.upsert("ours", range(20), 7)
+    turns.upsert("hudi", range(20), 8)
+    assert later.ask("clean", table=str(turns.path), retain=1)
+    turns.check_whole()
+
+
+def _data_of(table: Path) -> set[str]:
+    return {p.name for p in table.rglob("*.parquet") if ".hoodie" not in p.parts}
+
+
+def _roll_back(table: Path, instant: str) -> None:
+    rollback_table(HERE, RollbackRequest(base_path=str(table), instant=instant))
+
+
+@pytest.mark.parametrize(("writer", "undoer"), [("hudi", "ours"), ("ours", "hudi")])
+def test_writes_of_one_are_rolled_back_by_the_other(
+    writer: str, undoer: str, later: RealHudi, tmp_path: Path
+) -> None:
+    turns = Turns(later, tmp_path / "table")
+    turns.upsert("ours", range(30), 1, "insert")
+    turns.upsert(writer, range(20, 40), 2)
+    model = turns.model.copy()
+    last = turns.upsert(writer, range(10, 50), 3)
+    turns.model = model
+    if undoer == "ours":
+        _roll_back(turns.path, last)
+    else:
+        assert later.ask("rollback", table=str(turns.path), instant=last)
+    turns.check_whole()
+    turns.upsert(writer, range(35, 60), 4)
+    turns.upsert(undoer, range(55, 65), 5)
+    turns.check_whole()
+
+
+@pytest.mark.parametrize(("saver", "restorer"), [("hudi", "ours"), ("ours", "hudi")])
+def test_a_savepoint_of_one_is_restored_by_the_other(
+    saver: str, restorer: str, later: RealHudi, tmp_path: Path
+) -> None:
+    turns, path = Turns(later, tmp_path / "table"), tmp_path / "table"
+    turns.upsert("ours", range(30), 1, "insert")
+    saved = turns.upsert("hudi", range(20, 40), 2)
+    if saver == "ours":
+        savepoint_table(HERE, SavepointRequest(base_path=str(path), instant=saved))
+    else:
+        later.ask("savepoint", table=str(path), instant=saved)
+    model = turns.model.copy()
+    turns.upsert("ours", range(10, 50), 3)
+    turns.replace("hudi", "insert_overwrite", of_regions(range(9), 4, "asia"), {"asia"})
+    turns.check()
+    if restorer == "ours":
+        restore_table(HERE, RestoreRequest(base_path=str(path), instant=saved))
+    else:
+        later.ask("restore", table=str(path), instant=saved)
+    turns.model = model
+    turns.check_whole()
+    turns.upsert("ours", range(35, 60), 5)
+    turns.upsert("hudi", range(55, 70), 6)
+    turns.check_whole()
+
+
+def test_a_metadata_table_of_hudi_s_is_switched_off_and_built_anew(
+    later: RealHudi, tmp_path: Path
+) -> None:
+    with_metadata = {"hoodie__metadata__enable": "true"}
+    turns = Turns(later, tmp_path / "table", **with_metadata)
+    turns.upsert("hudi", range(30), 1, "insert")
+    assert pyhudi.open_table(str(turns.path)).config.metadata_partitions
+    turns.upsert("ours", range(20, 40), 2)
+    assert not pyhudi.open_table(str(turns.path)).config.metadata_partitions
+    assert not (turns.path / ".hoodie" / "metadata").exists()
+    turns.check()
+    turns.upsert("hudi", range(30, 50), 3)
+    assert pyhudi.open_table(str(turns.path)).config.metadata_partitions
+    assert_same_rows(later.read(turns.path, metadata=True), ours.read(turns.path))
+    turns.check_whole()
+    turns.upsert("ours", range(10), 4)
+    turns.check_whole()
+
+
+def test_hudi_undoes_a_write_of_ours_that_died(later: RealHudi, tmp_path: Path) -> None:
+    turns = Turns(later, tmp_path / "table")
+    turns.upsert("ours", range(30), 1, "insert")
+    last = turns.write("ours", "upsert", SCENARIO.batch(range(20, 40), 2))
+    timeline = turns.path / ".hoodie" / "timeline"
+    (done,) = timeline.glob(f"{last}_*.commit")
+    done.unlink()
+    turns.upsert("hudi", range(5), 3)
+    assert not list(timeline.glob(f"{last}*"))
+    turns.check()
+    copy = shutil.copytree(turns.path, tmp_path / "copy")
+    assert_same_rows(later.read(copy), ours.read(copy))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"hoodie.datasource.write.table.type": "MERGE_ON_READ"}, "MERGE_ON_READ"),
+        (
+            {
+                "hoodie.datasource.write.payload.class": (
+                    "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+                )
+            },
+            "PartialUpdateAvroPayload",
+        ),
+    ],
+)
+def test_tables_of_hudi_s_that_are_not_written_yet_are_left_alone(
+    more: dict[str, str], said: str, later: RealHudi, tmp_path: Path
+) -> None:
+    turns = Turns(later, tmp_path / "table", **_underscored(more))
+    turns.upsert("hudi", range(10), 1, "insert")
+    before = sorted(p.name for p in turns.path.rglob("*"))
+    with pytest.raises(UnsupportedError, match="version"):
+        write(turns.path, SCENARIO.batch(range(3), 2), "upsert", SCENARIO.options)
+    assert sorted(p.name for p in turns.path.rglob("*")) == before
+    with pytest.raises(UnsupportedError, match=said):
+        write(tmp_path / "new", SCENARIO.batch(range(3), 2), "upsert", turns.options)
+    assert not (tmp_path / "new").exists()
