@@ -252,7 +252,10 @@ class TableConfig:
             _KEY_GENERATOR_TYPE.key: type_of_class(generator) if generator else "",
             "hoodie.table.multiple.base.file.formats.enable": "false",
         }
-        named = recorded_merge_mode(found.pop(_PAYLOAD.key), self.ordering_fields)
+        payload = found.pop(_PAYLOAD.key)
+        if MODE_PROPERTY in self.raw:
+            payload = self.merge_mode.value
+        named = recorded_merge_mode(payload, self.ordering_fields)
         found[MODE_PROPERTY] = named.mode.value
         if self.version is TableVersion.NINE:
             found[_ORDERING.key] = found.pop(_PRECOMBINE.key)

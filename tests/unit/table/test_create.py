@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD
+from pyhudi.config.options.merging import OVERWRITE_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import UnsupportedError
@@ -15,6 +15,7 @@ from pyhudi.table.metadata_table import disable
 from pyhudi.table.properties_file import load_config
 from pyhudi.table.table import open_table
 from tests.support.golden import golden_copy, golden_table
+from tests.support.orders import OPTIONS, orders, rows_of, write
 from tests.support.threads import only_winner
 
 
@@ -78,6 +79,26 @@ def test_a_new_table_of_a_later_version_says_what_hudi_s_own_says(tmp_path, name
     named = {"hoodie.table.recordkey.fields": "id", "hoodie.table.partition.fields": "p"}
     off = dict.fromkeys((f"hoodie.table.metadata.partitions{end}" for end in ("", ".inflight")), "")
     assert said == {**wanted, **named, **off}
+
+
+OVERWRITE = {"hoodie.datasource.write.payload.class": OVERWRITE_PAYLOAD}
+BY_COMMIT = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
+
+
+@pytest.mark.parametrize("version", ["8", "9"])
+@pytest.mark.parametrize("asked", [OVERWRITE, BY_COMMIT, {}], ids=["class", "mode", "nothing"])
+def test_a_table_of_a_later_version_names_the_mode_that_it_is_made_with(
+    tmp_path, version, asked
+) -> None:
+    options = {**OPTIONS, **asked, "hoodie.write.table.version": version}
+    for row in (("a", "x", 5, "first"), ("a", "x", 1, "last")):
+        write(tmp_path / "t", orders(row), "upsert", options)
+    made = open_table(str(tmp_path / "t")).config
+    name = "COMMIT_TIME" if asked else "EVENT_TIME"
+    assert made.raw["hoodie.record.merge.mode"] == f"{name}_ORDERING"
+    assert made.merge_mode.name == name
+    (row,) = rows_of(tmp_path / "t")
+    assert ("last" in row) is bool(asked)
 
 
 def test_switching_the_metadata_table_off_changes_nothing_else(tmp_path, caplog) -> None:

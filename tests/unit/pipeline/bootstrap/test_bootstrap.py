@@ -304,6 +304,12 @@ WITH_NULL_KEY = people(0, 4).set_column(0, "id", pa.array(["a", "b", None, "c"])
 WRONG: dict[str, tuple[dict[str, bytes], dict[str, str], type[HudiError], str]] = {
     "empty": ({"_SUCCESS": b""}, {}, MissingSourceError, "has no Parquet files"),
     "not readable": (bad(a=b"no"), {}, SourceError, r"a\.parquet"),
+    "a later version": (
+        bad(a=people(0, 2)),
+        {"hoodie.write.table.version": "9"},
+        UnsupportedError,
+        "version 6 alone",
+    ),
     "mixed formats": (
         {**bad(a=people(0, 2)), "b.orc": file_bytes(people(2, 2), BaseFileFormat.ORC)},
         {},
