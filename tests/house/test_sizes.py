@@ -15,6 +15,7 @@ FULLER_PACKAGES = {
     "pyhudi/table": (20, "what is asked of an open table, one question a module"),
     "pyhudi/config/options": (16, "the options of one part of Hudi a module"),
     "pyhudi/pipeline": (14, "a write, its stages, and each service from request to result"),
+    "pyhudi/transaction": (11, "one instant, and what it has to know of other writers"),
     "pyhudi/config": (11, "one module a request, beside those that read the texts of options"),
 }
 """Packages with more modules than others may have: how many, and what they are."""

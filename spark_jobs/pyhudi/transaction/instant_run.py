@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 from pyhudi.actions.file_group import GroupId
 from pyhudi.errors import (
     AlreadyExistsError,
     ConflictError,
-    CorruptTableError,
     HudiError,
     LostLockError,
-    MissingFileError,
     RolledBackError,
     StorageError,
     WriteConflictError,
@@ -32,15 +30,14 @@ from pyhudi.errors import (
 from pyhudi.timeline.active import ActiveTimeline, Metadata
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
-from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction import markers
 from pyhudi.transaction.exclusion import Alone, Exclusion, Writer, undone_by_another
 from pyhudi.transaction.heartbeat import Heartbeat, give_heartbeat_up, start_heartbeat
 from pyhudi.transaction.optimistic.exclusion import Shared
+from pyhudi.transaction.undone import check_kept, is_undone
 
 _DRAWS = 100
 _LOCKS = 5
-_LOOKS = 3
 _log = logging.getLogger(__name__)
 
 
@@ -117,10 +114,18 @@ class InstantRun:
 
         Raises:
             RolledBackError: another writer took this one for dead, and has undone it.
+            ConflictError: another run of the same plan has begun since this one looked.
         """
         self._check_not_undone()
         self.is_started = True
-        self._writer.active.start(self._pending, plan)
+        try:
+            self._writer.active.start(self._pending, plan)
+        except AlreadyExistsError as error:
+            raise ConflictError(
+                f"another run of {self._action.value} {self.instant} has just begun; retry when it "
+                "has ended",
+                where=self._writer.storage.uri,
+            ) from error
         # Only now: where another run has started the plan, what could be undone is that one's.
         self._is_begun = True
 
@@ -206,7 +211,7 @@ class InstantRun:
                 self._check_heartbeat()
                 lock.confirm()
                 completed = complete_instant(writer.active, instant, agreed, writer.clock)
-                _check_kept(writer, completed, instant)
+                check_kept(writer, completed, instant)
                 self._is_complete = True
                 # While the lock is held: whoever has it next has seen this commit.
                 self._beside = self._exclusion.overlooked(writer, completed)
@@ -254,7 +259,7 @@ class InstantRun:
         writer = self._writer
         if not (writer.gate.is_shared and self._is_begun and self._heartbeat.has_lapsed):
             return
-        if _is_undone(writer.active, self._pending):
+        if is_undone(writer.active, self._pending):
             raise undone_by_another(writer, self.instant)
 
     def withdraw(self) -> None:
@@ -327,52 +332,6 @@ def complete_instant(
     # Whatever must know of the files before readers see them, as a metadata table must, is written
     # here: they are reconciled, and nobody else has begun.
     return active.complete(instant, metadata, clock)  # the commit point
-
-
-def _check_kept(writer: Writer, completed: Instant, requested: Instant) -> None:
-    """Take an instant back at once that was taken for dead since the last look.
-
-    Whoever undoes it has planned that before it deletes a file, and takes the request away last. It
-    is made pending rather than removed: without the oldest write of a timeline its files would be
-    taken for those of an archived one.
-    """
-    try:
-        if not _was_undone(writer.active, requested):
-            return
-    except StorageError as failure:
-        _log.warning("nobody knows whether %s was taken for dead: %s", completed.time, failure)
-        return
-    try:
-        writer.active.revert(completed)
-    except MissingFileError:
-        _log.info("%s is pending again by others", completed.time)
-    except StorageError:
-        writer.active.remove(completed)
-    raise undone_by_another(writer, completed.time)
-
-
-def _was_undone(active: ActiveTimeline, requested: Instant) -> bool:
-    """As ``_is_undone``, asked again where there was no answer: the instant is completed."""
-    for _ in range(_LOOKS - 1):
-        with suppress(StorageError):
-            return _is_undone(active, requested)
-    return _is_undone(active, requested)
-
-
-def _is_undone(active: ActiveTimeline, requested: Instant) -> bool:
-    """Whether another writer has undone an instant, or is about to."""
-    states = [file.instant for file in active.state_files()]
-    pending = Timeline.of(states).pending()
-    for rollback in (found for found in pending if found.action is Action.ROLLBACK):
-        try:
-            target = active.read_rollback_plan(rollback).instant
-        except MissingFileError:  # it has ended since
-            return not active.is_requested(requested)
-        except CorruptTableError:  # it died before it had deleted anything, and is planned anew
-            continue
-        if target.time == requested.time:
-            return True
-    return requested not in states
 
 
 def _completed(active: ActiveTimeline) -> frozenset[Instant]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi.errors import AlreadyExistsError, ConflictError, StorageError
+from pyhudi.errors import ConflictError, StorageError
 from pyhudi.timeline.active import Metadata
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Alone, Writer, live_writers
@@ -217,7 +217,7 @@ def test_a_plan_that_another_run_has_started_is_left_to_it():
             active_of(storage).start(planned, None)
             run.start(None)
 
-    with pytest.raises(AlreadyExistsError):
+    with pytest.raises(ConflictError, match=f"another run of compaction {FIRST} has just begun"):
         start(Recording(storage, refuses=False))
     assert undone == []
     assert states(storage) == [(Action.COMPACTION, State.INFLIGHT)]
