@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.support.object_store import StoreServer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 pytest_plugins = ("tests.support.servers.fixtures",)
 
 # How long an example takes says more about what else the machine does than about the code.
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 
