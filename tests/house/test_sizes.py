@@ -22,6 +22,7 @@ FULLER_PACKAGES = {
 
 LONGER_MODULES: dict[str, str] = {
     "pyhudi/services/clean.py": "one service: its plan, the second look at it, and the run",
+    "pyhudi/timeline/active.py": "one timeline, and a method for what each kind of instant says",
 }
 """Modules of up to 500 lines, each with the reason why it is still one idea."""
 
