@@ -320,7 +320,7 @@ def test_of_a_slow_writer_and_one_that_takes_it_for_dead_nobody_loses_rows(
     chooser = random.Random(5)
     told = []
     for number in range(0, 90, STEP):
-        order = [0] * chooser.randrange(16, 40) + [1] * chooser.randrange(30)
+        order = [0] * chooser.randrange(10, 30) + [1] * chooser.randrange(30)
         burst = 1 + number % 3
         order += [who for _ in range(60) for who in [chooser.randrange(2)] * burst]
         storage = written.copy()

@@ -152,13 +152,21 @@ class Alone:
     def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
         """Whoever takes a writer for dead rolls it back, which takes its request away.
 
-        A write that was completed since this one began was not seen by it, and would be lost.
+        A write that was completed since this one began was not seen by it, and would be lost; one
+        that was taken back would come again with the files that were made of its own.
         """
         states = [file.instant for file in writer.active.state_files()]
         if instant.in_state(State.REQUESTED) not in states:
             delete_written(writer.storage, instant.time, files)
             raise undone_by_another(writer, instant.time)
-        unseen = _done(writer, Timeline.of(states)) - self._done_before - self._own
+        done = _done(writer, Timeline.of(states))
+        gone = {time for time in self._done_before - done if not done or time > min(done)}
+        if gone:  # rather than archived, which takes the oldest
+            raise ConflictError(
+                f"the write {min(gone)}, which this one has seen, was taken back meanwhile; retry",
+                where=writer.storage.uri,
+            )
+        unseen = done - self._done_before - self._own
         if unseen:
             raise ConflictError(
                 f"another writer has written meanwhile (instant {min(unseen)}) and waited for "

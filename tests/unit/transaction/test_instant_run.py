@@ -221,3 +221,22 @@ def test_a_plan_that_another_run_has_started_is_left_to_it():
         start(Recording(storage, refuses=False))
     assert undone == []
     assert states(storage) == [(Action.COMPACTION, State.INFLIGHT)]
+
+
+def test_a_write_that_goes_on_from_one_that_is_taken_back_is_refused():
+    storage, clock = new_table(), clock_at()
+    earlier = [commit(storage, clock) for _ in range(3)]
+    seen = {each.time: each for each in active_of(storage).load()}
+    # What was archived is the oldest, and counts.
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as run:
+        run.start(None)
+        for state in State:
+            active_of(storage).remove(seen[earlier[0]].in_state(state))
+        run.complete(None, frozenset())
+    with InstantRun(writer_on(storage, clock), Action.COMMIT) as second:
+        second.start(None)
+        active_of(storage).revert(seen[earlier[2]])
+        with pytest.raises(ConflictError, match=f"{earlier[2]}.*taken back"):
+            second.complete(None, frozenset())
+    completed = active_of(storage).load().completed()
+    assert [found.time for found in completed.write_instants()] == [earlier[1], run.instant]
