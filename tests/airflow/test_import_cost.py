@@ -25,7 +25,7 @@ AIRFLOW = (
     "airflow.sdk.definitions.retry_policy, airflow.providers.apache.spark.operators.spark_submit"
 )
 MOST_S = 0.05
-MOST_OF_AIRFLOWS = 0.05
+MOST_OF_AIRFLOWS = 0.1
 """What may be added to Airflow's own import, in CPU seconds; on a machine that others load, as
 a share of that."""
 

@@ -10,7 +10,7 @@ from tests.interop.hudi import RealHudi
 DAG = "live_days"
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 FIRST, LAST = (datetime(2026, 1, day, tzinfo=timezone.utc) for day in (1, 3))
-PATIENCE_S = 600
+PATIENCE_S = 1800
 SECOND = datetime(2026, 1, 2, tzinfo=timezone.utc)
 
 

@@ -81,7 +81,7 @@ def killed(airflow: LiveAirflow) -> list[Kill]:
     outside = [kill for kill in KILLS if kill.trap.victim == NOBODY]
     while outside:
         wait_until(
-            lambda: any(_is_hit(airflow, kill) for kill in outside), seconds=900, what="a trap"
+            lambda: any(_is_hit(airflow, kill) for kill in outside), seconds=1200, what="a trap"
         )
         for kill in [each for each in outside if _is_hit(airflow, each)]:
             if kill.victim == USER:
@@ -90,7 +90,7 @@ def killed(airflow: LiveAirflow) -> list[Kill]:
                 _kill_processes(airflow, kill)
             outside.remove(kill)
     for kill in KILLS:
-        airflow.rest.wait_for_run(DAG, kill.run_id, 600)
+        airflow.rest.wait_for_run(DAG, kill.run_id, 1200)
     return KILLS
 
 
@@ -124,7 +124,7 @@ def _mark_failed_and_clear(airflow: LiveAirflow, kill: Kill) -> None:
     airflow.rest.mark(DAG, kill.run_id, "upsert", "failed")
     wait_until(lambda: not any(map(is_at_work, job)), seconds=300, what="the end of driver and JVM")
     assert commits_of(airflow.lake / "killed" / kill.run_id) == []
-    assert airflow.rest.wait_for_run(DAG, kill.run_id, 600) == "failed"
+    assert airflow.rest.wait_for_run(DAG, kill.run_id, 1200) == "failed"
     release(folder)
     airflow.rest.clear(DAG, kill.run_id, "upsert")
 
