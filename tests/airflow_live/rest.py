@@ -111,8 +111,8 @@ class Rest:
         run = self.send("POST", f"/dags/{dag_id}/dagRuns", {"logical_date": date, **body})
         return str(run["dag_run_id"])
 
-    def backfill(self, dag_id: str, begin: datetime, end: datetime, **settings: Any) -> int:
-        """Start a backfill over logical dates, both included; answers with its id.
+    def wait_for_end_of_backfills(self, dag_id: str) -> None:
+        """Wait until another backfill can be made.
 
         A DAG has one at a time, and Airflow notes the end of one within half a minute.
         """
@@ -121,7 +121,11 @@ class Rest:
             found = self.get("/backfills", dag_id=dag_id)["backfills"]
             return all(each["completed_at"] for each in found)
 
-        wait_until(is_free, seconds=120, what=f"the end of the last backfill of {dag_id}")
+        wait_until(is_free, seconds=600, what=f"the end of the last backfill of {dag_id}")
+
+    def backfill(self, dag_id: str, begin: datetime, end: datetime, **settings: Any) -> int:
+        """Start a backfill over logical dates, both included; answers with its id."""
+        self.wait_for_end_of_backfills(dag_id)
         body = {
             "dag_id": dag_id,
             "from_date": begin.isoformat(),

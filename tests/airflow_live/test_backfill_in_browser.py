@@ -46,6 +46,7 @@ def test_missing_runs_and_then_all_runs_leave_the_right_rows_and_say_who_wrote_t
     assert rows(path) == sum(FLIGHTS[:MONTHS])
     assert commits_by_run(path) == {run["dag_run_id"]: 1 for run in runs}
 
+    airflow.rest.wait_for_end_of_backfills(DAG)
     run_backfill(window, "All Runs")
     again = ended(airflow, MONTHS, clears=1)
     assert {run["dag_run_id"] for run in again} == {run["dag_run_id"] for run in runs}
