@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
@@ -23,8 +24,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         item.add_marker(pytest.mark.interop)
         if reason := KNOWN_DIFFERENCES.get(item.name):
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    if order := os.environ.get("PYHUDI_ORDER"):
+        _shuffle_modules(items, order)
     yield
     items.sort(key=lambda item: item.name != LONGEST)
+
+
+def _shuffle_modules(items: list[pytest.Item], order: str) -> None:
+    """A run that may end before its last tests ends before other ones each time."""
+    modules = sorted({item.path for item in items})
+    Random(order).shuffle(modules)
+    items.sort(key=lambda item: modules.index(item.path))
 
 
 @pytest.fixture(scope="session")
