@@ -48,6 +48,11 @@ class TableVersion(IntEnum):
         return self is TableVersion.SIX
 
     @property
+    def logs_name_their_write(self) -> bool:
+        """Whether each log file is of one write, whose instant its name has; else its slice's."""
+        return self is not TableVersion.SIX
+
+    @property
     def names_merge_mode(self) -> bool:
         """Whether the merge mode of such a table stands in its properties, by its name."""
         return self is not TableVersion.SIX

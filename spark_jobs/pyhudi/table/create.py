@@ -67,9 +67,11 @@ def why_not_written(config: TableConfig) -> str | None:
     Raises:
         UnsupportedError: records merged by a rule that is not followed here.
     """
-    reason = "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+    reason = why_not_undone(config)
     if reason is not None or config.version.is_written:
         return reason
+    if config.table_type is TableType.MERGE_ON_READ:
+        return f"{_versioned(config)} and is MERGE_ON_READ"
     if config.partial_update is not None:
         mode = config.partial_update.value
         return f"{_versioned(config)} and fills records with values of older ones ({mode})"
@@ -85,15 +87,16 @@ def why_not_made(config: TableConfig) -> str | None:
     return why_not_written(config)
 
 
+def why_not_undone(config: TableConfig) -> str | None:
+    """What about a table keeps its writes from being taken back, in words; None for nothing."""
+    return "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+
+
 def why_not_cleaned(config: TableConfig) -> str | None:
     """What about a table keeps its old files from being deleted, in words; None for nothing."""
     is_later, version = not config.version.is_written, _versioned(config)
     refusals = (
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (
-            is_later and config.table_type is TableType.MERGE_ON_READ,
-            f"{version} and is MERGE_ON_READ",
-        ),
         (is_later and config.bootstrap_base_path is not None, f"{version} and was bootstrapped"),
     )
     return next((what for applies, what in refusals if applies), None)
