@@ -34,7 +34,7 @@ class MarkerType(Enum):
     APPEND = "APPEND"
 
 
-_APPENDED = f"{_SEPARATOR}{MarkerType.APPEND.value}"
+_ENDINGS = tuple(f"{_SEPARATOR}{kind.value}" for kind in MarkerType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def _parse(text: str) -> MarkedFile:
 
 def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:
     for status in storage.walk(folder):
-        if not status.name.startswith(".") or status.name.endswith(_APPENDED):
+        if not status.name.startswith(".") or status.name.endswith(_ENDINGS):
             # Hidden are checksums, and what a killed writer had not yet given its name. The
             # names of log files begin so too.
             yield status

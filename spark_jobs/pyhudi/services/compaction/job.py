@@ -60,6 +60,7 @@ def compaction_job(
     stored = {**own, "fields": [field for field in own["fields"] if field["name"] not in dropped]}
     return WriteContext(
         storage=table.storage,
+        version=table.config.version,
         instant=instant,
         schema=schema,
         avro_schema=with_meta_avro(stored),
