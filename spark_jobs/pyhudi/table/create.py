@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.keygen import CUSTOM, plain_class
 from pyhudi.config.options.merging import MergeMode
-from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import create_properties
 
@@ -90,10 +90,6 @@ def why_not_cleaned(config: TableConfig) -> str | None:
     is_later, version = not config.version.is_written, _versioned(config)
     refusals = (
         (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (
-            is_later and config.table_type is TableType.MERGE_ON_READ,
-            f"{version} and is MERGE_ON_READ",
-        ),
         (is_later and config.bootstrap_base_path is not None, f"{version} and was bootstrapped"),
     )
     return next((what for applies, what in refusals if applies), None)
