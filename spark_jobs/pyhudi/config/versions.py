@@ -49,7 +49,12 @@ class TableVersion(IntEnum):
 
     @property
     def logs_name_their_write(self) -> bool:
-        """Whether each log file is of one write, whose instant its name has; else its slice's."""
+        """Whether a log file's name has the instant of the write that made it.
+
+        In version 6 it has that of the file slice, and writes count the files of a slice on.
+
+        Source: FSUtils.makeLogFileName, Hudi 0.15; HoodieLogFormat.WriterBuilder, Hudi 1.0 and 1.1.
+        """
         return self is not TableVersion.SIX
 
     @property

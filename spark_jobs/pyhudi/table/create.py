@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.keygen import CUSTOM, plain_class
 from pyhudi.config.options.merging import MergeMode
-from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import create_properties
 
@@ -70,8 +70,6 @@ def why_not_written(config: TableConfig) -> str | None:
     reason = why_not_undone(config)
     if reason is not None or config.version.is_written:
         return reason
-    if config.table_type is TableType.MERGE_ON_READ:
-        return f"{_versioned(config)} and is MERGE_ON_READ"
     if config.partial_update is not None:
         mode = config.partial_update.value
         return f"{_versioned(config)} and fills records with values of older ones ({mode})"
