@@ -92,12 +92,8 @@ def why_not_undone(config: TableConfig) -> str | None:
 
 def why_not_cleaned(config: TableConfig) -> str | None:
     """What about a table keeps its old files from being deleted, in words; None for nothing."""
-    is_later, version = not config.version.is_written, _versioned(config)
-    refusals = (
-        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (is_later and config.bootstrap_base_path is not None, f"{version} and was bootstrapped"),
-    )
-    return next((what for applies, what in refusals if applies), None)
+    kind = config.base_file_format
+    return None if kind in _FORMATS else f"has {kind} base files"
 
 
 def _versioned(config: TableConfig) -> str:
