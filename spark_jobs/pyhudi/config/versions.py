@@ -43,7 +43,7 @@ class TableVersion(IntEnum):
     def is_written(self) -> bool:
         """Whether every kind of table of this version is made and written here.
 
-        Of others copy-on-write tables are, see ``why_not_written``.
+        Of others not all are, see ``why_not_written``.
         """
         return self is TableVersion.SIX
 
