@@ -1,6 +1,6 @@
 """A bootstrap that fails, or dies, at any of its calls: readers see the whole table or none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -12,8 +12,8 @@ from pyhudi.table.bootstrap_index import read_bootstrap_index
 from pyhudi.table.table import load_table
 from tests.faults.test_crash_in_write import DEATHS, ERRORS, check_row
 from tests.support.bootstrap_courses import BOOTSTRAPS, SOURCE_ROWS, BootstrapCase
-from tests.support.crashes import World, course_of
-from tests.support.faulty import Faults, bury
+from tests.support.crashes import State, World, course_of
+from tests.support.faulty import Fault, Faults, bury
 from tests.support.in_process import clock_at, leftovers, outcome
 from tests.support.memory import MemoryStorage
 from tests.support.points import IS_WHOLE
@@ -67,13 +67,27 @@ def test_a_stop_at_any_call_leaves_all_or_nothing(
     course = course_of(before.copy(), case.act)
     check_whole(course.states[-1].world, "undisturbed")
     check_row(case, course)
-    deaths = course.states[number % DEATHS :: DEATHS]
+    deaths, errors = (
+        course.states[number % DEATHS :: DEATHS],
+        course.faults()[number % ERRORS :: ERRORS],
+    )
+    try_stops(case, before, deaths, errors)
+    # Deaths that leave the same files are looked at once.
+    record_property("points", len(errors) + (course.calls if IS_WHOLE else len(deaths)))
+
+
+def try_stops(
+    case: BootstrapCase,
+    before: World,
+    deaths: Sequence[State],
+    errors: Sequence[tuple[Fault, int]],
+) -> None:
+    """Stop it there, and let it, or others, go on."""
     for state in deaths:
         world, what = state.world.copy(), f"death before call {state.at}"
         assert count_rows(world.table) in (None, 0, SOURCE_ROWS), what
         bury(world.table)
         go_on(case, world, what)
-    errors = course.faults()[number % ERRORS :: ERRORS]
     for kind, at in errors:
         world, what = before.copy(), f"{kind.name} at call {at}"
         raised = outcome(partial(world.stop, case.act, Faults(kind, at)))
@@ -83,5 +97,3 @@ def test_a_stop_at_any_call_leaves_all_or_nothing(
         assert seen in expected, f"{what}: {raised!r}"
         bury(world.table)
         go_on(case, world, f"{what}: {raised!r}")
-    # Deaths that leave the same files are looked at once.
-    record_property("points", len(errors) + (course.calls if IS_WHOLE else len(deaths)))

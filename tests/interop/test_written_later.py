@@ -9,9 +9,12 @@ import pytest
 
 import pyhudi
 from pyhudi.errors import UnsupportedError
+from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest
 from pyhudi.jobs.restore import RestoreRequest
+from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.jobs.savepoint import SavepointRequest
+from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.undo.restore import restore_table
 from pyhudi.pipeline.undo.rollback import rollback_table
 from pyhudi.pipeline.undo.savepoint import savepoint_table
@@ -25,7 +28,17 @@ from tests.support.orders import HERE, write
 VERSION_OF = {"1.0.2": "8", "1.1.1": "9"}
 SCENARIO = Scenario("later", partitions=("region",), more={"hoodie.metadata.enable": "false"})
 DROPPED = {"hoodie.datasource.write.partitions.to.delete": "asia"}
-INDEXES = ("BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM", "BUCKET")
+REWRITTEN, APPENDED = "COPY_ON_WRITE", "MERGE_ON_READ"
+INDEXES = (
+    ("BLOOM", REWRITTEN),
+    ("GLOBAL_SIMPLE", APPENDED),
+    ("GLOBAL_BLOOM", REWRITTEN),
+    ("BUCKET", APPENDED),
+)
+NOW = {
+    "hoodie.compact.inline.max.delta.commits": "1",
+    "hoodie.log.compaction.blocks.threshold": "2",
+}
 CLEANS = {
     "hoodie.clean.commits.retained": "1",
     "hoodie.cleaner.commits.retained": "1",
@@ -44,11 +57,18 @@ def later(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[Rea
 class Turns:
     """One table, written by either; what it should hold is kept beside."""
 
-    def __init__(self, hudi: RealHudi, path: Path, **more: str) -> None:
+    def __init__(
+        self, hudi: RealHudi, path: Path, table_type: str = REWRITTEN, **more: str
+    ) -> None:
         self.hudi, self.path = hudi, path
         named = {name.replace("__", "."): value for name, value in more.items()}
-        version = {"hoodie.write.table.version": VERSION_OF[hudi.version]}
-        self.options = {**SCENARIO.options, **version, **named}
+        own = {
+            "hoodie.write.table.version": VERSION_OF[hudi.version],
+            "hoodie.datasource.write.table.type": table_type,
+            # Hudi's batch writes compact by themselves unless they are told not to.
+            "hoodie.compact.inline": "false",
+        }
+        self.options = {**SCENARIO.options, **own, **named}
         self.model: TableModel = SCENARIO.model()
 
     def write(self, by: str, operation: str, rows: pa.Table, **more: str) -> str:
@@ -80,6 +100,16 @@ class Turns:
             self.model.upsert(rows)
         return self.write(by, operation, rows, **more)
 
+    def compact(self, mode: str, kind: str = COMPACTION_KIND, instant: str = "") -> JobResult:
+        request = CompactionRequest(
+            base_path=str(self.path),
+            mode=mode,
+            kind=kind,
+            instant=instant or None,
+            hoodie_conf=NOW,
+        )
+        return compact_table(HERE, request)
+
     def check(self) -> None:
         by_hudi = self.hudi.read(self.path)
         assert_same_rows(user_columns(by_hudi), self.model.rows())
@@ -100,9 +130,11 @@ def of_regions(numbers: range, generation: int, *regions: str) -> pa.Table:
     return pa.Table.from_pylist(chosen, schema=rows.schema)
 
 
-@pytest.mark.parametrize("first", ["ours", "hudi"])
-def test_every_operation_by_turns(first: str, later: RealHudi, tmp_path: Path) -> None:
-    turns = Turns(later, tmp_path / "table")
+@pytest.mark.parametrize(("first", "table_type"), [("ours", APPENDED), ("hudi", REWRITTEN)])
+def test_every_operation_by_turns(
+    first: str, table_type: str, later: RealHudi, tmp_path: Path
+) -> None:
+    turns = Turns(later, tmp_path / "table", table_type)
     second = "hudi" if first == "ours" else "ours"
     turns.upsert(first, range(30), 1, "insert")
     turns.check_whole()
@@ -131,10 +163,10 @@ def _underscored(options: dict[str, str]) -> dict[str, str]:
     return {name.replace(".", "__"): value for name, value in options.items()}
 
 
-@pytest.mark.parametrize("index", INDEXES)
-def test_every_index_by_turns(index: str, later: RealHudi, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("index", "table_type"), INDEXES)
+def test_every_index_by_turns(index: str, table_type: str, later: RealHudi, tmp_path: Path) -> None:
     chosen = {"hoodie.index.type": index, "hoodie.bucket.index.num.buckets": "2"}
-    turns = Turns(later, tmp_path / "table", **_underscored(chosen))
+    turns = Turns(later, tmp_path / "table", table_type, **_underscored(chosen))
     turns.upsert("ours", range(30), 1)
     turns.upsert("hudi", range(20, 40), 2)
     turns.upsert("ours", range(10, 45), 3)
@@ -142,10 +174,69 @@ def test_every_index_by_turns(index: str, later: RealHudi, tmp_path: Path) -> No
     turns.check_whole()
 
 
+@pytest.mark.parametrize(("planner", "runner"), [("hudi", "ours"), ("ours", "hudi")])
+def test_a_compaction_that_one_plans_is_run_by_the_other(
+    planner: str, runner: str, later: RealHudi, tmp_path: Path
+) -> None:
+    """Both write on meanwhile; then each compacts what the other wrote since."""
+    turns = Turns(later, tmp_path / "table", APPENDED)
+    turns.upsert("hudi", range(30), 1, "insert")
+    turns.upsert("ours", range(20), 2)
+    turns.upsert("hudi", range(10, 25), 3)
+    turns.delete("ours", range(4))
+    planned = compacted(turns, planner, "schedule")
+    turns.upsert("ours", range(5, 12), 4)
+    turns.upsert("hudi", range(10, 35), 5)
+    turns.check()
+    assert compacted(turns, runner, "execute", planned)
+    turns.check_whole()
+    turns.delete("hudi", range(5, 8))
+    turns.upsert("ours", range(6, 14), 6)
+    turns.check()
+    assert compacted(turns, planner, "execute", compacted(turns, planner, "schedule"))
+    turns.check_whole(exercise=True)
+    read_optimized = ours.read(turns.path, query_type="read_optimized")
+    assert_same_rows(user_columns(read_optimized), turns.model.rows())
+    assert_same_rows(ours.read_with_hudi_rs(turns.path), ours.read(turns.path))
+
+
+def compacted(turns: Turns, by: str, mode: str, instant: str = "") -> str:
+    """The instant of a compaction that one plans or runs."""
+    if by == "ours":
+        return turns.compact(mode, instant=instant).instant or ""
+    if mode == "schedule":
+        return str(turns.hudi.ask("plan_compaction", table=str(turns.path)))
+    turns.hudi.ask("run_compaction", table=str(turns.path), instant=instant)
+    return instant
+
+
+def test_log_blocks_that_one_has_compacted_are_read_and_compacted_by_the_other(
+    later: RealHudi, tmp_path: Path
+) -> None:
+    turns = Turns(later, tmp_path / "table", APPENDED)
+    turns.upsert("ours", range(30), 1, "insert")
+    turns.upsert("hudi", range(20), 2)
+    turns.upsert("ours", range(10, 25), 3)
+    turns.delete("hudi", range(4))
+    assert turns.compact("schedule_and_execute", LOG_COMPACTION_KIND).status == "committed"
+    turns.check_whole()
+    turns.upsert("hudi", range(8), 4)
+    turns.upsert("ours", range(2, 16), 5)
+    planned = later.ask("plan_log_compaction", table=str(turns.path))
+    later.ask("run_log_compaction", table=str(turns.path), instant=planned)
+    turns.check()
+    planned = turns.compact("schedule").instant
+    assert turns.compact("unschedule", instant=planned or "").status == "unscheduled"
+    turns.upsert("ours", range(1, 3), 6)
+    assert turns.compact("schedule_and_execute").status == "committed"
+    turns.check_whole(exercise=True)
+
+
 def test_rules_of_merging_are_those_of_the_properties(later: RealHudi, tmp_path: Path) -> None:
     by_commit = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
     for name, more in (("event", {}), ("commit", by_commit)):
-        turns = Turns(later, tmp_path / name, **_underscored(more))
+        table_type = APPENDED if name == "event" else REWRITTEN
+        turns = Turns(later, tmp_path / name, table_type, **_underscored(more))
         turns.write("ours", "insert", SCENARIO.batch(range(20), 5))
         turns.write("hudi", "upsert", SCENARIO.batch(range(10), 3))
         turns.write("ours", "upsert", SCENARIO.batch(range(5, 15), 4))
@@ -265,7 +356,6 @@ def test_hudi_undoes_a_write_of_ours_that_died(later: RealHudi, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"hoodie.datasource.write.table.type": "MERGE_ON_READ"}, "MERGE_ON_READ"),
         (
             {
                 "hoodie.datasource.write.payload.class": (

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from pyhudi.config.options.table import TABLE_VERSION
 from pyhudi.config.table import TableType
+from pyhudi.config.versions import TableVersion
 from pyhudi.jobs.compaction import COMPACTION_KIND
 from pyhudi.storage.storage import Storage
 from tests.support.bootstrapped import Source, bootstrap
@@ -29,6 +31,7 @@ from tests.support.in_process import (
     orders,
     write,
 )
+from tests.support.orders import OPTIONS
 
 LOG: Rows = {("x", "a"): (2, "log"), ("x", "b"): (3, "log")}
 KEPT: Rows = {key: row for key, row in OLD.items() if key != ("x", "a")}
@@ -80,7 +83,9 @@ def skeletons(folder: Path, table_type: str, log: Rows | None = None) -> World:
         Source(partition=part, rows=orders(rows).drop_columns(["part"]), group_rows=1)
         for part, rows in parts.items()
     ]
-    bootstrap(world.table, folder, sources, replace(CONFIG, table_type=TableType(table_type)))
+    version = TableVersion.of(OPTIONS.get(TABLE_VERSION.key, "6"))
+    config = replace(CONFIG, table_type=TableType(table_type), version=version)
+    bootstrap(world.table, folder, sources, config)
     if log:
         write(world.table, log, clock_at(), "upsert", unsized(table_type))
     return world

@@ -60,18 +60,8 @@ def bootstrap(
     base = f"file:{folder}"
     made = create_table(storage, config)
     more = {name.replace("__", "."): value for name, value in properties.items()}
-    replace_properties(
-        storage,
-        {
-            **made.raw,
-            "hoodie.bootstrap.base.path": base,
-            "hoodie.bootstrap.index.enable": "true",
-            "hoodie.bootstrap.index.class": (
-                "org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex"
-            ),
-            **more,
-        },
-    )
+    named = TableConfig.from_properties({**made.raw, "hoodie.bootstrap.base.path": base})
+    replace_properties(storage, {**made.raw, **named.bootstrap_properties, **more})
     partitions: dict[str, BootstrappedPartition] = {}
     stats: dict[str, tuple[WriteStat, ...]] = {}
     for source in sources:

@@ -10,6 +10,7 @@ from pyhudi.actions.commit import WriteStat
 from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.config.options.merging import MergeMode
+from pyhudi.config.versions import TableVersion
 from pyhudi.filegroup.slices import BaseFile
 from pyhudi.merge.rule import MergeRule
 from pyhudi.runner.task import TaskIdentity
@@ -40,6 +41,7 @@ def incoming(rows: Mapping[str, tuple[int, str]], schema: pa.Schema = DATA) -> p
 def job_on(storage: Storage, instant: str, **more: Any) -> WriteContext:
     """The write as tasks see it, with small bloom filters."""
     settings: dict[str, Any] = {
+        "version": TableVersion.SIX,
         "schema": with_meta(DATA),
         "avro_schema": with_meta_avro(arrow_to_avro(DATA, "plain")),
         "encoding": ParquetWriteOptions(codec="none"),

@@ -30,3 +30,13 @@ def signs_of_work(table: Path) -> list[Path]:
 
 def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def files_of_rows(folder: Path) -> set[str]:
+    """The base files and log files below a folder, relative to it."""
+    found = {path.relative_to(folder) for path in folder.rglob("*") if path.suffix != ".crc"}
+    return {
+        str(path)
+        for path in found
+        if ".hoodie" not in path.parts and (".log." in path.name or path.suffix == ".parquet")
+    }

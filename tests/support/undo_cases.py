@@ -1,5 +1,6 @@
 """What takes writes back, to be stopped at each of its storage calls."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,7 @@ OLD: Rows = {("x", "a"): (1, "old"), ("x", "b"): (1, "old"), ("y", "c"): (1, "ol
 MORE: Rows = {("x", "a"): (2, "more"), ("z", "e"): (2, "more")}
 LAST: Rows = {("x", "b"): (3, "last"), ("x", "f"): (3, "last"), ("z", "g"): (3, "last")}
 NEXT: Rows = {("x", "a"): (9, "next"), ("y", "h"): (9, "next")}
+_SAVEPOINT_NOTED = re.compile(r"\.hoodie/\.heartbeat/\.ending-(\d+)-savepoint")
 PLANNED = (Action.COMPACTION, Action.LOG_COMPACTION)
 
 
@@ -182,13 +184,20 @@ def remains(storage: MemoryStorage) -> list[str]:
     """What nobody accounts for.
 
     Log files whose blocks were taken back go with their slices; the next run of a planned
-    compaction looks after the markers of an earlier one, and after what rolls that back.
+    compaction looks after the markers of an earlier one, and after what rolls that back. When a
+    savepoint ends stays noted until it is made.
     """
     gone, found, active = taken_back(storage), leftovers(storage), active_of(storage)
     planned = {each.time for each in active.load().pending() if each.action in PLANNED}
     for each in active.load().pending():
         target = rollback_target(active, each)
         planned |= {each.time} if target is not None and target.time in planned else set()
+    saved = {each.time for each in active.load() if each.action is Action.SAVEPOINT}
+    gone |= {
+        each
+        for each in found
+        if (noted := _SAVEPOINT_NOTED.fullmatch(each)) and noted[1] not in saved
+    }
     return [
         each for each in found if each not in gone and not any(time in each for time in planned)
     ]

@@ -10,8 +10,7 @@ from typing import Generic, TypeVar
 from pyhudi.config.formats import BASE_FILE_FORMAT
 from pyhudi.config.option import parse_bool, parse_fields, read_settings, setting
 from pyhudi.config.options.bootstrap import BASE_PATH as BOOTSTRAP_SOURCE
-from pyhudi.config.options.bootstrap import INDEX as BOOTSTRAP_INDEX
-from pyhudi.config.options.bootstrap import INDEX_CLASS
+from pyhudi.config.options.bootstrap import INDEX_BY_CLASS, INDEX_BY_TYPE
 from pyhudi.config.options.keygen import (
     DROP_PARTITION_COLUMNS,
     POPULATE_META_FIELDS,
@@ -285,10 +284,11 @@ class TableConfig:
     def bootstrap_properties(self) -> dict[str, str]:
         """What a table says of the dataset that it was made of.
 
-        Source: HoodieSparkSqlWriter.bootstrap, Hudi 0.15.
+        Source: HoodieSparkSqlWriter.bootstrap, Hudi 0.15 and 1.1.
         """
-        source = self.bootstrap_base_path
-        return {} if source is None else {_BOOTSTRAP.key: source, BOOTSTRAP_INDEX.key: INDEX_CLASS}
+        is_first = self.version.timeline_layout is TimelineLayout.ONE
+        source, index = self.bootstrap_base_path, INDEX_BY_CLASS if is_first else INDEX_BY_TYPE
+        return {} if source is None else {_BOOTSTRAP.key: source, **index}
 
     @property
     def cdc_enabled(self) -> bool:

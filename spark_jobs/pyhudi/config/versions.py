@@ -43,9 +43,19 @@ class TableVersion(IntEnum):
     def is_written(self) -> bool:
         """Whether every kind of table of this version is made and written here.
 
-        Of others copy-on-write tables are, see ``why_not_written``.
+        Of others not all are, see ``why_not_written``.
         """
         return self is TableVersion.SIX
+
+    @property
+    def logs_name_their_write(self) -> bool:
+        """Whether a log file's name has the instant of the write that made it.
+
+        In version 6 it has that of the file slice, and writes count the files of a slice on.
+
+        Source: FSUtils.makeLogFileName, Hudi 0.15; HoodieLogFormat.WriterBuilder, Hudi 1.0 and 1.1.
+        """
+        return self is not TableVersion.SIX
 
     @property
     def names_merge_mode(self) -> bool:

@@ -147,7 +147,7 @@ class AppendTarget:
     """Where a write appends to a file group: the next log file of its newest slice.
 
     ``base_file`` and ``log_files`` are the names of what the slice has already, as statistics list
-    them.
+    them. ``base_instant`` is the one that the log file's name has.
     """
 
     partition: str
@@ -168,6 +168,13 @@ class AppendTarget:
             base_file="" if found.base_file is None else found.base_file.name,
             log_files=tuple(str(log.name) for log in found.log_files),
         )
+
+    def of_write(self, instant: str) -> AppendTarget:
+        """The first log file of a write at an instant, where log files name their write.
+
+        Statistics of such a file list no others.
+        """
+        return AppendTarget(partition=self.partition, file_id=self.file_id, base_instant=instant)
 
     def file_name(self, version: int, write_token: str) -> str:
         """The name of one of the slice's log files."""

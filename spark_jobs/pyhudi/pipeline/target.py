@@ -228,10 +228,7 @@ def _check_empty(storage: Storage, write: WriteConfig) -> None:
 
 def _check_writable(table: Table) -> None:
     what = why_not_written(table.config)
-    has_writes = len(table.timeline.write_instants().completed()) > 0
-    # What a bootstrap that failed has left is an empty table.
-    is_left = table.config.version.is_written and not has_writes
-    if what is not None and not (is_left and table.config.bootstrap_base_path is not None):
+    if what is not None:
         raise UnsupportedError(
             f"the table {table.config.name} at {table.storage.uri} {what} and cannot be written yet"
         )

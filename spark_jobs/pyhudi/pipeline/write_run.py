@@ -220,6 +220,7 @@ class WriteRun:
         is_bulk = config.operation is Operation.BULK_INSERT
         return WriteContext(
             storage=table.storage,
+            version=table.config.version,
             instant=instant,
             schema=target.schema,
             avro_schema=target.avro_schema_with_meta,

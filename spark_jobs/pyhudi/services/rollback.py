@@ -37,23 +37,23 @@ from pyhudi.errors import (
     MissingFileError,
     StorageError,
 )
-from pyhudi.filegroup.names import inner_path, parse_log_file_name, path_to_delete
+from pyhudi.filegroup.names import inner_path, path_to_delete
 from pyhudi.filegroup.slices import LogFile
+from pyhudi.services.left_files import plan_rollback
 from pyhudi.services.written import Written, has_files_of
 from pyhudi.storage.objects.transfer.uploads import give_up_uploads
 from pyhudi.storage.storage import Storage
 from pyhudi.table.bootstrap_index import drop_bootstrap_index
-from pyhudi.table.pending import pending_plans
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.bootstrap import FULL_BOOTSTRAP, first_half
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import METADATA_BOOTSTRAP, Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.appended import append_rollback_block, is_own_log, logs_with_blocks_of
+from pyhudi.transaction.appended import append_rollback_block, logs_of_write
 from pyhudi.transaction.heartbeat import delete_heartbeat
 from pyhudi.transaction.instant_run import complete_instant, draw_instant
-from pyhudi.transaction.markers import delete_markers, delete_written, read_markers
+from pyhudi.transaction.markers import delete_markers, delete_written
 
 Delete: TypeAlias = Callable[[Table, Instant, RollbackPlan], None]
 """Deletes the files that the plan of a rollback names, which is on the timeline by then."""
@@ -83,7 +83,8 @@ def _delete_late(table: Table, instant: Instant) -> None:
     """
     storage, found = table.storage, table.listing.files()
     late = {file.path for file in found.base_files if file.instant == instant.time}
-    late.update(logs_with_blocks_of(storage, found.log_files, instant.time))
+    version = table.config.version
+    late.update(logs_of_write(storage, found.log_files, instant.time, version))
     delete_written(storage, instant.time, late)
     delete_markers(storage, instant.time)
 
@@ -167,65 +168,6 @@ def rollback_target(active: ActiveTimeline, rollback: Instant) -> InstantInfo | 
         if rollback.state is State.REQUESTED:
             return None
         raise
-
-
-def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
-    """Which files a pending write may have left; nothing is deleted yet.
-
-    Markers tell; without any, which a crash between two deletions can leave, a listing does. Log
-    files go too, unless another write has blocks in them: those get a block that takes back. So
-    do those that a compaction is going to read, which Hudi plans while others write.
-
-    Source: MarkerBasedRollbackStrategy, Hudi 0.15, which takes back blocks of log files always.
-    """
-    storage = table.storage
-    marked = {file.path for file in read_markers(storage, write.time)}
-    if not marked:
-        found = table.listing.files()
-        marked = {file.path for file in found.base_files if file.instant == write.time}
-        if write.action is not Action.COMPACTION:  # which writes no log files
-            marked.update(logs_with_blocks_of(storage, found.log_files, write.time))
-    by_partition: dict[str, list[str]] = defaultdict(list)
-    appended: list[RollbackRequest] = []
-    planned = _logs_of_plans(table) if any(map(_is_log, marked)) else frozenset()
-    for path in sorted(marked):
-        partition, _, name = path.rpartition("/")
-        log = parse_log_file_name(name)
-        is_own = log is not None and is_own_log(storage, path, write.time)
-        if log is None or (is_own and (partition, name) not in planned):
-            by_partition[partition].append(storage.absolute(path))
-        elif (status := storage.status(path)) is not None:
-            appended.append(
-                RollbackRequest(
-                    partition=partition,
-                    file_id=log.file_id,
-                    latest_base_instant=log.base_instant,
-                    log_blocks={name: status.size_bytes},
-                )
-            )
-    deleting = (
-        RollbackRequest(partition=partition, files_to_delete=tuple(files))
-        for partition, files in by_partition.items()
-    )
-    return RollbackPlan(
-        instant=InstantInfo(time=write.time, action=write.action.value),
-        requests=(*deleting, *appended),
-    )
-
-
-def _is_log(path: str) -> bool:
-    return parse_log_file_name(path.rpartition("/")[2]) is not None
-
-
-def _logs_of_plans(table: Table) -> frozenset[tuple[str, str]]:
-    """The log files that pending compactions are going to read: partitions and names."""
-    plans = pending_plans(table.active, table.active.load())
-    return frozenset(
-        (each.partition, name)
-        for _, plan in plans
-        for each in plan.operations
-        for name in each.log_files
-    )
 
 
 def _requested(table: Table, clock: Clock, plan: RollbackPlan) -> Instant:

@@ -13,6 +13,7 @@ from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.actions.rollback import RollbackRequest
 from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.filegroup.slices import BaseFile, GroupId, LogFile
+from pyhudi.timeline.instant import Instant
 from pyhudi.timeline.timeline import Timeline
 
 
@@ -82,14 +83,17 @@ def undo_requests(
     return (*deleting, *blocks)
 
 
-def why_kept(timeline: Timeline, time: str, saved: Collection[str]) -> str | None:
+def why_kept(timeline: Timeline, write: Instant, saved: Collection[str]) -> str | None:
     """What about the timeline keeps a completed write from being taken back; None for nothing.
 
+    A write that began later and was completed earlier has not seen it, and is not in the way: a
+    compaction takes long, and writes go on beside it.
+
     Source: BaseRollbackActionExecutor.validateRollbackCommitSequence and
-    validateSavepointRollbacks, Hudi 0.15.
+    validateSavepointRollbacks, Hudi 0.15 and 1.1, which go by requested time.
     """
-    writes = timeline.write_instants().completed()
-    later = [found.time for found in writes if found.time > time]
+    writes, time = timeline.write_instants().completed(), write.time
+    later = [found.time for found in writes if found.time > time and not _is_before(found, write)]
     if later:
         return (
             f"{len(later)} later writes are completed, the latest is {later[-1]}; roll those back "
@@ -98,6 +102,15 @@ def why_kept(timeline: Timeline, time: str, saved: Collection[str]) -> str | Non
     if time in saved:
         return "it has a savepoint; delete that first"
     return None
+
+
+def _is_before(one: Instant, other: Instant) -> bool:
+    """Whether one was completed before another; not where the timeline does not tell."""
+    return (
+        one.completion_time is not None
+        and other.completion_time is not None
+        and one.completion_time < other.completion_time
+    )
 
 
 def why_not_whole(

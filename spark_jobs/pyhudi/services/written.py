@@ -19,7 +19,7 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.appended import logs_with_blocks_of
+from pyhudi.transaction.appended import logs_of_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,8 @@ class Written:
         storage, instant = table.storage, self.instant
         appended = {stat.path for stat in self.metadata.commit.write_stats if stat.path}
         if not self.says_files and instant.action is not Action.COMPACTION:
-            appended.update(logs_with_blocks_of(storage, self.files.logs, instant.time))
+            version = table.config.version
+            appended.update(logs_of_write(storage, self.files.logs, instant.time, version))
         return RollbackPlan(
             instant=InstantInfo(time=instant.time, action=instant.action.value),
             requests=undo_requests(instant.time, self.files, appended, storage.absolute),
@@ -69,7 +70,7 @@ class Written:
         A restore takes back what is between it and a savepoint, whose files are all there.
         """
         time = self.instant.time
-        reason = why_kept(timeline, time, saved_instants(active, timeline))
+        reason = why_kept(timeline, self.instant, saved_instants(active, timeline))
         if reason is not None or pending_restores(timeline):
             return reason
         return why_not_whole(

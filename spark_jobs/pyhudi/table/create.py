@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options.keygen import CUSTOM, plain_class
 from pyhudi.config.options.merging import MergeMode
-from pyhudi.config.table import TableConfig, TableType
+from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
 from pyhudi.table.properties_file import create_properties
 
@@ -67,7 +67,7 @@ def why_not_written(config: TableConfig) -> str | None:
     Raises:
         UnsupportedError: records merged by a rule that is not followed here.
     """
-    reason = "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+    reason = why_not_undone(config)
     if reason is not None or config.version.is_written:
         return reason
     if config.partial_update is not None:
@@ -85,18 +85,15 @@ def why_not_made(config: TableConfig) -> str | None:
     return why_not_written(config)
 
 
+def why_not_undone(config: TableConfig) -> str | None:
+    """What about a table keeps its writes from being taken back, in words; None for nothing."""
+    return "keeps change data" if config.cdc_enabled else why_not_cleaned(config)
+
+
 def why_not_cleaned(config: TableConfig) -> str | None:
     """What about a table keeps its old files from being deleted, in words; None for nothing."""
-    is_later, version = not config.version.is_written, _versioned(config)
-    refusals = (
-        (config.base_file_format not in _FORMATS, f"has {config.base_file_format} base files"),
-        (
-            is_later and config.table_type is TableType.MERGE_ON_READ,
-            f"{version} and is MERGE_ON_READ",
-        ),
-        (is_later and config.bootstrap_base_path is not None, f"{version} and was bootstrapped"),
-    )
-    return next((what for applies, what in refusals if applies), None)
+    kind = config.base_file_format
+    return None if kind in _FORMATS else f"has {kind} base files"
 
 
 def _versioned(config: TableConfig) -> str:

@@ -55,9 +55,14 @@ def as_restored(active: ActiveTimeline, timeline: Timeline) -> Timeline:
         except MissingFileError:
             continue
         if savepoint is not None:
-            later = timeline.after(savepoint)
-            seen = Timeline(tuple(_as_pending(each) if each in later else each for each in seen))
+            seen = without_later(seen, savepoint)
     return seen
+
+
+def without_later(timeline: Timeline, savepoint: str) -> Timeline:
+    """The timeline on which the writes count as pending that a restore to a savepoint undoes."""
+    later = timeline.after(savepoint)
+    return Timeline(tuple(_as_pending(each) if each in later else each for each in timeline))
 
 
 def _as_pending(instant: Instant) -> Instant:

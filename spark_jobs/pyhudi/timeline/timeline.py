@@ -130,13 +130,18 @@ class Timeline:
     def after(self, saved: str) -> frozenset[Instant]:
         """The instants that are later than the write at a time, which a savepoint keeps.
 
-        Source: RestorePlanActionExecutor, Hudi 0.15 and 1.1: in layout 2 what was completed later.
+        Source: RestorePlanActionExecutor, Hudi 0.15 and 1.1: in layout 2 what was completed later,
+        where the names of both tell. Those of before an upgrade went by request, and when their
+        files were written changes when a table is copied.
         """
-        ended = self.completions().get(saved)
+        done = self.write_instants().completed()
+        named = {each.time: each.completion_time for each in done if not each.is_unnamed}
+        ended = named.get(saved)
 
         def is_later(instant: Instant) -> bool:
-            if ended is not None and instant.completion_time is not None:
-                return instant.completion_time > ended
+            is_named = instant.completion_time is not None and not instant.is_unnamed
+            if ended is not None and is_named:
+                return (instant.completion_time or "") > ended
             return instant.time > saved
 
         return frozenset(filter(is_later, self.instants))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyhudi.config.versions import TableVersion
 from pyhudi.errors import MissingFileError
 from pyhudi.filegroup.names import LogFileName, file_path
 from pyhudi.filegroup.slices import LogFile
@@ -24,8 +25,15 @@ def is_own_log(storage: Storage, path: str, instant: str) -> bool:
     return blocks is not None and all(block.is_torn or block.instant == instant for block in blocks)
 
 
-def logs_with_blocks_of(storage: Storage, logs: Iterable[LogFile], instant: str) -> tuple[str, ...]:
-    """The paths of the log files in which a write has a block, found by reading every header."""
+def logs_of_write(
+    storage: Storage, logs: Iterable[LogFile], instant: str, version: TableVersion
+) -> tuple[str, ...]:
+    """The paths of the log files in which a write has a block.
+
+    Where log files name their write they are told by that, else by reading every header.
+    """
+    if version.logs_name_their_write:
+        return tuple(log.path for log in logs if log.name.base_instant == instant)
     return tuple(
         log.path
         for log in logs

@@ -34,7 +34,7 @@ class MarkerType(Enum):
     APPEND = "APPEND"
 
 
-_APPENDED = f"{_SEPARATOR}{MarkerType.APPEND.value}"
+_ENDINGS = tuple(f"{_SEPARATOR}{kind.value}" for kind in MarkerType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +95,8 @@ def delete_strays(
     strays = tuple(
         file.path
         for file in marked
-        if file.path not in committed
         # What was appended to a file of others stays: it says what the attempt that counts says.
-        and (file.kind is not MarkerType.APPEND or is_own_log(storage, file.path, instant))
+        if file.path not in committed and _is_of(storage, file.path, instant)
     )
     storage.delete_all(strays)
     give_up_uploads(storage, strays)
@@ -109,12 +108,12 @@ def delete_written(storage: Storage, instant: str, files: Iterable[str]) -> None
 
     A log file may be another write's by now: the number of a version is free once its file is gone.
     """
-    storage.delete_all(
-        path
-        for path in sorted(files)
-        if parse_log_file_name(path.rpartition("/")[2]) is None
-        or is_own_log(storage, path, instant)
-    )
+    storage.delete_all(path for path in sorted(files) if _is_of(storage, path, instant))
+
+
+def _is_of(storage: Storage, path: str, instant: str) -> bool:
+    is_log = parse_log_file_name(path.rpartition("/")[2]) is not None
+    return not is_log or is_own_log(storage, path, instant)
 
 
 def delete_markers(
@@ -145,7 +144,7 @@ def _parse(text: str) -> MarkedFile:
 
 def _files_below(storage: Storage, folder: str) -> Iterator[FileStatus]:
     for status in storage.walk(folder):
-        if not status.name.startswith(".") or status.name.endswith(_APPENDED):
+        if not status.name.startswith(".") or status.name.endswith(_ENDINGS):
             # Hidden are checksums, and what a killed writer had not yet given its name. The
             # names of log files begin so too.
             yield status

@@ -11,6 +11,7 @@ from pyhudi.basefile.bloom.filter import BloomParameters
 from pyhudi.basefile.parquet import ParquetWriteOptions
 from pyhudi.basefile.writer import FileEncoding
 from pyhudi.config.options.logs import LogConfig
+from pyhudi.config.versions import TableVersion
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
 from pyhudi.storage.storage import Storage
@@ -20,6 +21,7 @@ from pyhudi.storage.storage import Storage
 class WriteContext:
     """One write, as its tasks see it.
 
+    ``version`` is that of the table, which says how log files are named.
     ``schema`` is the table's schema with the meta columns first, and ``avro_schema`` the same in
     Avro. ``drops_stored`` leaves out rows whose key the table has.
     With ``generates_keys`` incoming keys lack the instant before them. ``virtual_keys`` makes the
@@ -28,6 +30,7 @@ class WriteContext:
     """
 
     storage: Storage
+    version: TableVersion
     instant: str
     schema: pa.Schema
     avro_schema: dict[str, Any]

@@ -20,7 +20,7 @@ from tests.support.in_process import write as write_rows_of
 from tests.support.memory import MemoryStorage
 from tests.support.orders import LOGGED, OPTIONS, compact, many, rows_of, write
 from tests.support.orders import clean as clean_orders
-from tests.support.tree import data_files, tree
+from tests.support.tree import data_files, files_of_rows, tree
 
 FEW = {"hoodie.clean.commits.retained": "1"}
 BY_VERSIONS = {
@@ -297,7 +297,9 @@ def test_a_wrong_request_is_refused(
 
 def test_a_table_that_is_not_written_here_is_not_cleaned(tmp_path: Path) -> None:
     table = golden_copy("v9_mor_basic", tmp_path)
-    with pytest.raises(UnsupportedError, match="version 9 and is MERGE_ON_READ, and cannot be cl"):
+    properties = table / ".hoodie" / "hoodie.properties"
+    properties.write_text(properties.read_text().replace("format=PARQUET", "format=HFILE"))
+    with pytest.raises(UnsupportedError, match="has HFILE base files, and cannot be cl"):
         clean(table)
 
 
@@ -307,3 +309,12 @@ def test_what_a_clean_did_is_said_in_the_log(
     caplog.set_level(logging.INFO)
     aged(tmp_path / "table", 3, {**OPTIONS, **FEW})
     assert "2 files of 0.0 MiB deleted" in caplog.text
+
+
+def test_log_files_that_tell_their_write_go_with_their_slices(tmp_path: Path):
+    folder = golden_copy("v9_mor_compacted", tmp_path)
+    kept = {log.path for each in open_table(folder).latest_slices() for log in each.log_files}
+    logs = {path for path in files_of_rows(folder) if ".log." in path}
+    clean_orders(folder, BY_VERSIONS)
+    assert {path for path in files_of_rows(folder) if ".log." in path} == kept < logs
+    assert row_texts(pyhudi.read_table(str(folder))) == expected_rows("v9_mor_compacted")

@@ -201,7 +201,6 @@ LATER = {
     "v8_mor_basic": "version 8 and is MERGE_ON_READ",
     "v9_mor_partial_payload": "version 9 and is MERGE_ON_READ",
     "v9_cow_cdc": "keeps change data",
-    "v9_cow_bootstrap": "version 9 and was bootstrapped",
 }
 
 

@@ -9,8 +9,9 @@ import pytest
 import pyhudi
 from pyhudi.errors import CorruptTableError
 from pyhudi.schema.codec import read_container
+from pyhudi.services.left_files import plan_rollback
 from pyhudi.services.recovery import recover
-from pyhudi.services.rollback import plan_rollback, roll_back, rollback_target, rollbacks_of
+from pyhudi.services.rollback import roll_back, rollback_target, rollbacks_of
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import open_table
 from pyhudi.timeline.clock import SystemClock

@@ -1,5 +1,7 @@
 """Which files go when a completed write is taken back, and when it has to stay."""
 
+from dataclasses import replace
+
 import pytest
 
 from pyhudi.actions.commit import WriteStat
@@ -58,10 +60,20 @@ def completed(time: str, action: Action = Action.COMMIT) -> Instant:
 def test_a_write_stays_that_has_later_ones_or_a_savepoint() -> None:
     writes = (completed(OLD), completed(OWN))
     timeline = Timeline.of((*writes, completed(LATER, Action.CLEAN)))
-    assert why_kept(timeline, OWN, {OLD}) is None
-    assert "delete that first" in (why_kept(timeline, OWN, {OWN}) or "")
+    own = completed(OWN)
+    assert why_kept(timeline, own, {OLD}) is None
+    assert "delete that first" in (why_kept(timeline, own, {OWN}) or "")
     later = Timeline.of((*writes, completed(LATER, Action.REPLACE_COMMIT)))
-    assert LATER in (why_kept(later, OWN, ()) or "")
+    assert LATER in (why_kept(later, own, ()) or "")
+
+
+@pytest.mark.parametrize("ended", ["20260101000000090", None])
+def test_a_write_that_began_later_is_in_the_way_unless_it_ended_earlier(ended: str | None) -> None:
+    long = replace(completed(OWN), completion_time="20260101000000080")
+    beside = replace(completed(LATER), completion_time="20260101000000070")
+    assert why_kept(Timeline.of((long, beside)), long, ()) is None
+    after = replace(beside, completion_time=ended)
+    assert LATER in (why_kept(Timeline.of((long, after)), long, ()) or "")
 
 
 REWRITE = WriteStat(file_id="a", path=f"p/a_0-0-0_{OWN}.parquet", prev_commit=OLD)

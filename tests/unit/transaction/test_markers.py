@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from pyhudi.storage.schemes import open_storage
 from pyhudi.transaction.markers import (
     MarkedFile,
@@ -51,6 +53,14 @@ def test_several_lists_and_direct_markers_are_read_together():
         ("p/b.parquet", "MERGE"),
         ("p/c.parquet", "APPEND"),
     ]
+
+
+@pytest.mark.parametrize("kind", MarkerType)
+def test_names_of_log_files_are_hidden_and_their_markers_found(kind: MarkerType, tmp_path: Path):
+    storage, log = open_storage(str(tmp_path)), f"p/.f-0_{INSTANT}.log.1_0-1-2"
+    leave_marker(storage, INSTANT, log, kind)
+    storage.create(f".hoodie/.temp/{INSTANT}/p/..f-0_{INSTANT}.log.1_0-1-2.marker.CREATE.crc", b"")
+    assert read_markers(storage, INSTANT) == (MarkedFile(path=log, kind=kind),)
 
 
 def test_checksums_and_half_made_markers_are_no_markers(tmp_path: Path):

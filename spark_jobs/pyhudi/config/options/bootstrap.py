@@ -119,6 +119,9 @@ KEY_GENERATOR = declare(
 """key generator of a bootstrap, class or type; the one of the write unless it is given"""
 INDEX = declare(f"{_BOOTSTRAP}index.class", _only(*_INDEX_CLASSES), default=INDEX_CLASS)
 """class of the index of source files"""
+INDEX_BY_CLASS: Final[Mapping[str, str]] = {INDEX.key: INDEX_CLASS}
+INDEX_BY_TYPE: Final[Mapping[str, str]] = {f"{_BOOTSTRAP}index.type": "HFILE"}
+"""How a table names the index: in version 6, and in later ones."""
 INDEX_ENABLE = declare(f"{_BOOTSTRAP}index.enable", _index_is_used, default=True)
 """a table has an index of its source's files"""
 SAVE_MODE = declare(

@@ -23,7 +23,7 @@ from pyhudi.config.options.operations import (
     DUPLICATE_POLICY,
     StoredKeys,
 )
-from pyhudi.config.options.table import KEY_GENERATOR_CLASS, TABLE_VERSION
+from pyhudi.config.options.table import KEY_GENERATOR_CLASS
 from pyhudi.config.write import OPERATION, RECORD_KEY_FIELD, Operation, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError
 from pyhudi.pipeline.batch.keying import Keying
@@ -120,12 +120,6 @@ def plan_bootstrap(
     """
     rows = _with_partition_columns(source.schema, write)
     target = resolve_target(storage, write, rows, replaces=replaces)
-    if not target.config.version.is_written:
-        raise UnsupportedError(
-            f"the table {target.config.name} is to have version {target.config.version.value}, and "
-            f"a bootstrap makes tables of version 6 alone as yet; leave {TABLE_VERSION.key} out",
-            where=storage.uri,
-        )
     keys = target.keying.generator
     partitions = taken_partitions(source.files, config, keys, target.data_schema)
     uri = hadoop_uri(source.storage, "")

@@ -10,9 +10,9 @@ from pyhudi.jobs.result import JobResult
 from pyhudi.jobs.rollback import RollbackRequest
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.undo.service_run import ServiceRun, deleted_files
+from pyhudi.services.left_files import plan_rollback
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import (
-    plan_rollback,
     revert_compaction,
     roll_back,
     rollback_target,

@@ -22,7 +22,7 @@ from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.recovery import writer_of
 from pyhudi.services.rollback import Delete, delete_here, delete_requested
-from pyhudi.table.create import why_not_written
+from pyhudi.table.create import why_not_undone
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
@@ -54,17 +54,18 @@ class ServiceRun:
         """The run of a request.
 
         Raises:
-            RequestError: the request is wrong, or no table of its kind can be written.
+            RequestError: the request is wrong, or writes to a table of its kind are not taken back.
         """
         request.check()
         options = request.options()
         check_known(options)
         config = WriteConfig.from_options(options)
         table = load_table(environment.open_storage(request.base_path))
-        what = why_not_written(table.config)
+        what = why_not_undone(table.config)
         if what is not None:
             raise UnsupportedError(
-                f"the table {table.config.name} {what}, and is not written", where=table.storage.uri
+                f"the table {table.config.name} {what}, and its writes are not taken back",
+                where=table.storage.uri,
             )
         check_version(table.config, config.concurrency, table.storage.uri)
         watch = Stopwatch(table.config.name, environment.runner)

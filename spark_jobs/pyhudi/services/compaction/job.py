@@ -31,10 +31,7 @@ def check_compactable(config: TableConfig, path: str) -> None:
     if config.table_type is not TableType.MERGE_ON_READ:
         what = "is COPY_ON_WRITE: it has no log files"
     if what is not None:
-        raise UnsupportedError(
-            f"the table {config.name} at {path} {what}, and cannot be compacted; version 6 "
-            "merge-on-read tables can"
-        )
+        raise UnsupportedError(f"the table {config.name} at {path} {what}, and cannot be compacted")
 
 
 def compaction_merge(table: Table, instant: str, config: WriteConfig) -> SliceReading:
@@ -60,6 +57,7 @@ def compaction_job(
     stored = {**own, "fields": [field for field in own["fields"] if field["name"] not in dropped]}
     return WriteContext(
         storage=table.storage,
+        version=table.config.version,
         instant=instant,
         schema=schema,
         avro_schema=with_meta_avro(stored),

@@ -27,6 +27,7 @@ def is_due(timeline: Timeline, config: CompactionConfig, at: str) -> bool:
 
     Delta commits are counted from the last completed compaction on, or from the last plan where the
     trigger says so; before the first compaction all count, and time runs from the first of them.
+    Where completion times are known, those count that were completed later.
 
     Source: ScheduleCompactionActionExecutor.needCompact and CompactionUtils, Hudi 0.15 and 1.1.
     """
@@ -34,7 +35,8 @@ def is_due(timeline: Timeline, config: CompactionConfig, at: str) -> bool:
     commits = [
         instant.time
         for instant in timeline.completed()
-        if instant.action is Action.DELTA_COMMIT and instant.time > since
+        if instant.action is Action.DELTA_COMMIT
+        and (instant.completion_time or instant.time) > since
     ]
     if not commits and not since:
         return False

@@ -7,7 +7,8 @@
                          └── any failure: files deleted, inflight deleted, the plan stays
 
 Writers go on all the while. Only planning and taking back need that nobody writes: a writer chooses
-the names of its log files by the plans that it sees when it begins.
+the names of its log files by the plans that it sees when it begins. In table versions 8 and 9 no
+name tells the plan: what is completed after it was requested lies on top of it.
 
 Source: ScheduleCompactionActionExecutor, RunCompactionActionExecutor, HoodieTable
 .rollbackInflightCompaction and CompactionAdminClient, Hudi 0.15 and 1.1.
@@ -23,10 +24,11 @@ from dataclasses import dataclass, replace
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.clean import FAILED_WRITES
 from pyhudi.config.options.compaction import CompactionConfig
-from pyhudi.errors import ConflictError, CorruptTableError, RequestError, WriterAtWorkError
+from pyhudi.errors import ConflictError, RequestError, WriterAtWorkError
 from pyhudi.filegroup.names import parse_base_file_name
 from pyhudi.filegroup.slices import FileSlice, GroupId
 from pyhudi.services.compaction.plan import is_due, plan_compaction
+from pyhudi.services.compaction.slices import planned_slices
 from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import revert_compaction, rollback_target, rollbacks_of
 from pyhudi.table.table import Table
@@ -219,7 +221,7 @@ def compaction_run(writer: Writer, instant: str) -> Iterator[CompactionWork]:
         table = writer.table.refresh()
         # One that was slow, not dead, may have completed before it was undone.
         _not_yet_run(writer, table.timeline, instant)
-        slices = _slices_of(plan, table)
+        slices = planned_slices(plan, table, instant)
         number = run_number(writer)
         exclusion.remember(writer, table, instant, number)
         run.start(None, exclusion.undone_before)
@@ -353,38 +355,3 @@ def _check_no_dead_write(writer: Writer, table: Table, own: str) -> None:
                 f"the write {instant.time} has just died; retry, which rolls it back first",
                 where=table.storage.uri,
             )
-
-
-def _slices_of(plan: CompactionPlan, table: Table) -> tuple[FileSlice, ...]:
-    """The slices of a plan with the sizes of their files.
-
-    Raises:
-        CorruptTableError: a file of the plan is gone, or one that was committed is damaged.
-    """
-    partitions = sorted({operation.partition for operation in plan.operations})
-    listed = table.files(partitions)
-    bases = {(file.partition, file.name): file for file in listed.base_files}
-    by_name = {(log.partition, str(log.name)): log for log in listed.log_files}
-    found = []
-    for each in plan.operations:
-        wanted = [(each.partition, name) for name in each.log_files]
-        base = None if each.base_file is None else (each.partition, each.base_file)
-        lost = [name for _, name in wanted if (each.partition, name) not in by_name]
-        if base is not None and base not in bases:
-            lost.append(base[1])
-        if lost:
-            raise CorruptTableError(
-                f"the compaction plan names {lost[0]} in partition {each.partition!r}, which is "
-                "not there; unschedule the compaction and plan another",
-                where=table.storage.uri,
-            )
-        found.append(
-            FileSlice(
-                partition=each.partition,
-                file_id=each.file_id,
-                base_instant=each.base_instant,
-                base_file=None if base is None else bases[base],
-                log_files=tuple(by_name[name] for name in wanted),
-            )
-        )
-    return tuple(found)

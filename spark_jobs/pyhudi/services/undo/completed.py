@@ -73,19 +73,19 @@ def roll_back_completed(
 
 
 def _running_on(table: Table, plan: RollbackPlan) -> str | None:
-    """The compaction at work that may be reading blocks which are to be taken back.
+    """The compaction at work that may be reading what is to be taken back.
 
     It looks for rollbacks before it commits, and who rolls back looks for it after its request: one
     of the two sees the other.
     """
-    blocks = {
+    gone = {
         (request.partition, path.rpartition("/")[2])
         for request in plan.requests
-        for path in request.log_blocks
+        for path in (*request.log_blocks, *request.files_to_delete)
     }
     for at, found in pending_plans(table.active, table.active.load()):
         read = {(each.partition, name) for each in found.operations for name in each.log_files}
-        if at.state is State.INFLIGHT and blocks & read:
+        if at.state is State.INFLIGHT and gone & read:
             return at.time
     return None
 

@@ -23,6 +23,9 @@ def plan_restore(
 ) -> RestorePlan:
     """Everything that was written or planned after a savepoint, the newest first.
 
+    Where the timeline tells when writes were completed the newest is what was completed last, and
+    what is pending comes before it: writes go on beside a compaction that takes long.
+
     The instant that keeps writers out meanwhile is among it: Hudi refuses to finish the restore of
     one who died where a pending write is left. ``clustering`` are the times of pending clusterings,
     which go before all others.
@@ -34,7 +37,7 @@ def plan_restore(
     Source: RestorePlanActionExecutor.execute, Hudi 0.15, which goes by requested time, and 1.1.
     """
     after, later = timeline.after(savepoint), list[InstantInfo]()
-    for found in reversed(timeline.write_instants().instants):
+    for found in sorted(timeline.write_instants(), key=_age, reverse=True):
         if found in after:
             actions = dict.fromkeys((found.action, begun_as(found)))
             later.extend(InstantInfo(time=found.time, action=each.value) for each in actions)
@@ -43,6 +46,11 @@ def plan_restore(
         savepoint=savepoint,
         instants=(*first, *(info for info in later if info.time not in clustering)),
     )
+
+
+def _age(instant: Instant) -> tuple[bool, str, tuple[str, str]]:
+    ended = instant.completion_time
+    return ended is None, ended or "", instant.identity
 
 
 def why_not_restored(

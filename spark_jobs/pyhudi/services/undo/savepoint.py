@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from pyhudi.actions.savepoint import SavepointMetadata
 from pyhudi.errors import AlreadyExistsError, ConflictError, MissingFileError, RequestError
 from pyhudi.filegroup.names import parse_log_file_name
+from pyhudi.filegroup.slices import FileSlice
 from pyhudi.read.retention import retained_by
 from pyhudi.services.rollback import rollback_target
 from pyhudi.table.archived import ArchivedTimeline
-from pyhudi.table.savepoints import pending_restores
+from pyhudi.table.savepoints import pending_restores, without_later
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
@@ -140,20 +142,33 @@ def _why_cleaned(table: Table, instant: str) -> str | None:
 def _files_at(table: Table, instant: str) -> dict[str, tuple[str, ...]]:
     """The names of the files that make up the table as of a write, by partition."""
     names: dict[str, list[str]] = {partition: [] for partition in table.partitions()}
-    slices = table.latest_slices(as_of=instant)
-    later = _logs_of_later(table, instant)
-    for found in slices:
+    for found in _slices_at(table, instant):
         if found.base_file is not None:
             names[found.partition].append(found.base_file.name)
-        logs = [log for log in found.log_files if log.path not in later]
-        names[found.partition].extend(str(log.name) for log in logs)
+        names[found.partition].extend(str(log.name) for log in found.log_files)
     return {partition: tuple(found) for partition, found in names.items()}
+
+
+def _slices_at(table: Table, instant: str) -> Iterable[FileSlice]:
+    """The file slices that a restore to a write leaves.
+
+    Where log files name their write, those of later ones are deleted by it. Else blocks of these
+    are taken back, and the files that have them stay.
+    """
+    if table.config.version.logs_name_their_write:
+        restored = replace(table, timeline=without_later(table.timeline, instant))
+        return restored.latest_slices()
+    slices, later = table.latest_slices(as_of=instant), _logs_of_later(table, instant)
+    return (
+        replace(found, log_files=tuple(log for log in found.log_files if log.path not in later))
+        for found in slices
+    )
 
 
 def _logs_of_later(table: Table, instant: str) -> set[str]:
     """Log files that later writes have made alone, and delete where they do not complete.
 
-    Names of log files do not tell their write in this version of tables.
+    To be asked where names of log files do not tell their write.
     """
     pending = table.active.load().pending_writes()
     return {

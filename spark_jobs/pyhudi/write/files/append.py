@@ -131,17 +131,21 @@ class SliceLog:
         target: AppendTarget,
         header: Mapping[int, str] | None = None,
     ) -> None:
+        self._names_write = context.version.logs_name_their_write
         self._context, self._task, self._target = context, task, target
+        self._begins_group = not (target.log_files or target.base_file)
+        if self._names_write:
+            self._target = target.of_write(context.instant)
         self._header = {
             HeaderKey.INSTANT_TIME: context.instant,
             HeaderKey.SCHEMA: avro.dumps(context.avro_schema),
             **(header or {}),
         }
-        self._next_version = target.next_version
+        self._next_version = self._target.next_version
         # Whether a row is older than the stored one is known to whoever reads both.
         self._is_weighed_later = context.rule.may_keep_stored and not context.is_deleting
         self._open: _LogFile | None = None
-        self._names: list[str] = list(target.log_files)
+        self._names: list[str] = list(self._target.log_files)
         self.stats: list[WriteStat] = []
 
     def __enter__(self) -> SliceLog:
@@ -234,16 +238,25 @@ class SliceLog:
             self._finish()
         if self._open is None:
             context, target = self._context, self._target
-            if not (self._names or target.base_file):
+            if self._begins_group:
                 ensure_partition(context.storage, target.partition, context.instant)
-            name = target.file_name(self._next_version, self._task.log_token(context.instant))
+                self._begins_group = False
+            name = target.file_name(self._next_version, self._token)
             path = file_path(target.partition, name)
-            leave_marker(context.storage, context.instant, path, MarkerType.APPEND)
+            kind = MarkerType.CREATE if self._names_write else MarkerType.APPEND
+            leave_marker(context.storage, context.instant, path, kind)
             sink = context.storage.open_output(path)
             self._open = _LogFile(path=path, version=self._next_version, sink=sink)
             self._names.append(name)
             self._next_version += 1
         return self._open
+
+    @property
+    def _token(self) -> str:
+        """The end of a log file's name: no other write gives a file this one."""
+        if self._names_write:
+            return self._task.write_token
+        return self._task.log_token(self._context.instant)
 
     def _finish(self) -> None:
         if self._open is None:

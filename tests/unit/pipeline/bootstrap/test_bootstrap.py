@@ -118,6 +118,19 @@ def test_the_instant_says_what_hudis_says(tmp_path: Path, source: Path) -> None:
         assert (tmp_path / "table/.hoodie" / name).read_bytes() == b""
 
 
+@pytest.mark.parametrize("version", ["8", "9"])
+def test_tables_of_later_versions_name_their_index_as_hudi_s_do(
+    tmp_path: Path, source: Path, version: str
+) -> None:
+    done = bootstrap(tmp_path / "table", source, {"hoodie.write.table.version": version})
+    found = properties(tmp_path / "table")
+    named = {key for key in found if key.startswith("hoodie.bootstrap.")}
+    assert named == {"hoodie.bootstrap.base.path", "hoodie.bootstrap.index.type"}
+    assert found["hoodie.bootstrap.index.type"] == "HFILE"
+    (ended,) = (tmp_path / "table/.hoodie/timeline").glob("00000000000001_*.commit")
+    assert ended.stem == f"00000000000001_{done.completion_time}"
+
+
 def test_the_table_notes_its_source_and_what_the_folders_say(tmp_path: Path, source: Path) -> None:
     bootstrap(tmp_path / "table", source)
     found = properties(tmp_path / "table")
@@ -304,12 +317,6 @@ WITH_NULL_KEY = people(0, 4).set_column(0, "id", pa.array(["a", "b", None, "c"])
 WRONG: dict[str, tuple[dict[str, bytes], dict[str, str], type[HudiError], str]] = {
     "empty": ({"_SUCCESS": b""}, {}, MissingSourceError, "has no Parquet files"),
     "not readable": (bad(a=b"no"), {}, SourceError, r"a\.parquet"),
-    "a later version": (
-        bad(a=people(0, 2)),
-        {"hoodie.write.table.version": "9"},
-        UnsupportedError,
-        "version 6 alone",
-    ),
     "mixed formats": (
         {**bad(a=people(0, 2)), "b.orc": file_bytes(people(2, 2), BaseFileFormat.ORC)},
         {},

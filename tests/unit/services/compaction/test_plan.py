@@ -154,3 +154,22 @@ def test_either_or_both_can_be_asked_for() -> None:
 
 def test_a_table_without_delta_commits_is_never_due() -> None:
     assert not due(timeline(), "TIME_ELAPSED")
+
+
+def test_where_completion_times_are_known_they_tell_what_came_after_a_compaction() -> None:
+    """A write that began before the compaction and ended after it lies on top of it."""
+    begun, before, after = (f"202601311159599{end}" for end in ("50", "60", "99"))
+    compaction = "20260131115959970"
+
+    def timeline(ended: str) -> Timeline:
+        return Timeline.of(
+            Instant(time=time, action=action, state=State.COMPLETED, completion_time=at)
+            for time, action, at in (
+                (begun, Action.DELTA_COMMIT, ended),
+                (compaction, Action.COMMIT, "20260131115959980"),
+            )
+        )
+
+    config = CompactionConfig.from_options({"hoodie.compact.inline.max.delta.commits": "1"})
+    assert not is_due(timeline(before), config, AT)
+    assert is_due(timeline(after), config, AT)

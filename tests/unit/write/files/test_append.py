@@ -7,13 +7,14 @@ import pytest
 
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.logs import LogConfig, LogDataFormat
+from pyhudi.config.versions import TableVersion
 from pyhudi.filegroup.slices import AppendTarget
 from pyhudi.logfile.contents import iter_rows, read_deletes
 from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.framing import BlockKind
 from pyhudi.logfile.reader import Block, iter_blocks
 from pyhudi.schema.metafields import RECORD_KEY
-from pyhudi.transaction.markers import MarkerType, read_markers
+from pyhudi.transaction.markers import MarkerType, delete_strays, read_markers
 from pyhudi.write.files import append
 from pyhudi.write.files.append import append_rows
 from tests.support.memory import MemoryStorage
@@ -28,6 +29,7 @@ PLACE = AppendTarget(
     base_file="f-0_0-1-2_20260101000000000.parquet",
     log_files=(".f-0_20260101000000000.log.2_0-5-6",),
 )
+NEW_PLACE = AppendTarget(partition="p", file_id="f-0", base_instant="")
 NAME = ".f-0_20260101000000000.log.{}_0-1-0"
 
 
@@ -169,3 +171,35 @@ def test_a_write_that_fails_midway_leaves_no_log_file() -> None:
     with pytest.raises(Exception, match="value"):
         append_rows(job, task(), PLACE, bad)
     assert [path for path in storage.files if ".log." in path and ".temp" not in path] == []
+
+
+@pytest.mark.parametrize("version", [TableVersion.EIGHT, TableVersion.NINE])
+@pytest.mark.parametrize("place", [PLACE, NEW_PLACE], ids=["a slice", "a new slice"])
+def test_in_later_versions_a_write_begins_a_log_of_its_own_name(
+    version: TableVersion, place: AppendTarget
+) -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, version=version, logs=LogConfig(block_size=1_000, file_size=3_000))
+    stats = append_rows(job, task(), place, batch(100))
+    names = [f".f-0_{AT}.log.{number}_0-1-0" for number in range(1, len(stats) + 1)]
+    assert len(stats) > 1
+    assert [stat.path for stat in stats] == [f"p/{name}" for name in names]
+    assert {(stat.prev_commit, stat.base_file) for stat in stats} == {(AT, "")}
+    assert stats[0].log_files == (names[0],)
+    assert [stat.log_version for stat in stats] == list(range(1, len(stats) + 1))
+    marked = read_markers(storage, AT)
+    assert [(each.path, each.kind) for each in marked] == [
+        (f"p/{name}", MarkerType.CREATE) for name in names
+    ]
+    assert storage.exists("p/.hoodie_partition_metadata") == (place is NEW_PLACE)
+
+
+def test_logs_that_a_dead_attempt_of_later_versions_left_are_strays() -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, version=TableVersion.NINE)
+    (first,) = append_rows(job, task(attempt=0), PLACE, batch(1))
+    (second,) = append_rows(job, task(attempt=1), PLACE, batch(1))
+    strays = delete_strays(storage, AT, read_markers(storage, AT), {second.path})
+    assert strays == (first.path,)
+    assert not storage.exists(first.path)
+    assert storage.exists(second.path)
