@@ -98,9 +98,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
         worker itself as ``local[*]``.
     :param name: Name of the Spark application; the DAG's and the task's unless given. (templated)
     :param deferrable: Where the driver runs on the cluster (YARN, Kubernetes; ``deploy_mode``
-        ``cluster``), give the worker free once it is submitted: a trigger polls it. YARN needs
-        ``yarn_resourcemanager_webapp_address`` in the Extra of the connection. By default what
-        ``[operators] default_deferrable`` says.
+        ``cluster``), give the worker free once it is submitted: a trigger polls it. By default what
+        ``[operators] default_deferrable`` says. A driver on YARN that a retry is to find again, in
+        this mode or with ``durable``, which is on unless set to False, needs
+        ``yarn_resourcemanager_webapp_address`` in the Extra of the connection.
     :param ship_engine: Send the package ``pyhudi`` along when Spark runs on a cluster; the
         cluster's Python needs pyarrow, numpy and fastavro either way.
     """
@@ -311,8 +312,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyhudi-"))
             submission = self._get_hook()
-            if self.deferrable and submission.is_cluster_mode:
-                self._track_driver(submission)
+            if submission.is_cluster_mode:
+                self._follow_driver(submission)
             early = self._answer_before_spark(submission, request, tables)
             if early is not None:
                 return early
@@ -339,15 +340,20 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 self._secrets = None
             return published(result_path) or self._committed(request, tables)
 
-    def _track_driver(self, submission: PyhudiSparkSubmitHook) -> None:
-        """Have spark-submit end once the driver is known, and not wait for it."""
-        if self._yarn_rm_auth is not None:
+    def _follow_driver(self, submission: PyhudiSparkSubmitHook) -> None:
+        """Have spark-submit end once the driver is known, where a retry is to find it again."""
+        if self.deferrable and self._yarn_rm_auth is not None:
             raise PyhudiRequestError(
                 "deferrable=True and yarn_rm_auth do not go together: a trigger keeps no secrets. "
                 "Leave it out, and set keytab and principal in the Spark connection"
             )
-        self._track_driver_via_k8s_api = submission.is_kubernetes
-        self._yarn_track_via_rm_api = not submission.is_kubernetes
+        if self.deferrable:
+            self._track_driver_via_k8s_api = submission.is_kubernetes
+            self._yarn_track_via_rm_api = not submission.is_kubernetes
+        elif self.durable and submission.is_yarn:
+            # The parent tells of nothing else that it could ask of a driver it is to find again.
+            self._yarn_track_via_rm_api = True
+        self._get_hook().check_tracking()
 
     def _landed(
         self, request: Request, tables: PyhudiHook, result_path: str | None

@@ -35,6 +35,7 @@ from pyhudi.surroundings import check_surroundings
 LOCAL_MASTER = "local[*]"
 PATIENCE_S = 10
 BRIEF_JAVA = "-XX:TieredStopAtLevel=1"
+_WAIT_FOR_YARN = "spark.yarn.submit.waitAppCompletion"
 _MORE_JARS = ("SPARK_CLASSPATH", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
 """Variables by which Spark may have jars that are not seen here."""
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
@@ -96,6 +97,35 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
     def is_kubernetes(self) -> bool:
         """Whether the cluster is Kubernetes."""
         return str(self._connection["master"]).startswith("k8s://")
+
+    @property
+    def is_yarn(self) -> bool:
+        """Whether the cluster is YARN."""
+        return str(self._connection["master"]) == "yarn"
+
+    def check_tracking(self) -> None:
+        """Look whether a driver on the cluster can be followed as it is asked for.
+
+        Raises:
+            PyhudiRequestError: it cannot; says what to set.
+        """
+        waits = str((self._conf or {}).get(_WAIT_FOR_YARN, "")).strip().lower() == "true"
+        if self._yarn_track_via_rm_api and waits:
+            raise PyhudiRequestError(
+                f"conf has {_WAIT_FOR_YARN}=true, so that the driver could not be found again by a "
+                "retry; leave it out, or set durable=False and deferrable=False"
+            )
+        try:
+            if self._yarn_track_via_rm_api:
+                self._validate_yarn_track_via_rm_api_config()
+            if self._track_driver_via_k8s_api:
+                self._validate_track_driver_via_k8s_api_config()
+        except ValueError as error:
+            raise PyhudiRequestError(
+                f"the driver on the cluster of the connection {self._conn_id!r} (conn_id) cannot "
+                f"be followed: {error} Without that, durable=False and deferrable=False make "
+                "spark-submit wait for it, and a retry after the loss of a worker submits again"
+            ) from error
 
     @property
     def reads_local_paths(self) -> bool:

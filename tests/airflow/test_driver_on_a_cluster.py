@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import re
 import stat
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.sdk.exceptions import TaskDeferred
 
 from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError
@@ -21,6 +24,8 @@ from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.triggers.driver import TOLERATED, PyhudiDriverTrigger
 from pyhudi.jobs.result import JobResult
 from tests.support.airflow import task_context
+from tests.support.snippets import snippets
+from tests.support.source_tree import ROOT
 
 APPLICATION = "application_1767225600000_0001"
 COMMITTED = JobResult(
@@ -261,10 +266,6 @@ def test_a_cluster_that_does_not_answer_is_asked_again_and_at_last_given_up(yarn
 
 
 def test_a_pod_is_told_by_its_phase(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
-    from types import SimpleNamespace
-
-    from airflow.providers.apache.spark.hooks import spark_submit
-
     extra = {"deploy-mode": "cluster", "namespace": "jobs"}
     connection = {"conn_type": "spark", "host": "k8s://https://h:443", "extra": extra}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
@@ -285,6 +286,83 @@ def test_a_pod_is_told_by_its_phase(yarn: Yarn, monkeypatch: pytest.MonkeyPatch)
     )
     assert event_of(trigger)["status"] == "succeeded"
     assert asked == [("jobs", "flights-driver")] * 3
+
+
+def succeeding(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application runs and then succeeds; nobody sleeps in between."""
+    yarn.states = [("RUNNING", "UNDEFINED"), ("FINISHED", "SUCCEEDED")]
+    monkeypatch.setattr(spark_submit.time, "sleep", lambda _: None)
+
+
+def test_a_driver_on_yarn_is_followed_by_the_worker_where_nothing_is_deferred(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    succeeding(yarn, monkeypatch)
+    task = make(deferrable=False)
+    context = context_of(task)
+    assert task.execute(context)["status"] == "nothing_to_do"
+    assert "waitAppCompletion=false" in submitted.read_text()
+    assert {*yarn.asked} == {f"GET /ws/v1/cluster/apps/{APPLICATION}"}
+    # A retry, as after the loss of a worker, finds it again.
+    make(deferrable=False).execute(context_of(task, context["task_state_store"], try_number=2))
+    assert len(submitted.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("is_deferred", [False, True], ids=["worker", "triggerer"])
+def test_yarn_that_cannot_be_asked_fails_at_once_and_says_what_to_set(
+    yarn: Yarn,
+    submitted: Path,
+    commits: dict[str, JobResult],
+    monkeypatch: pytest.MonkeyPatch,
+    is_deferred: bool,
+) -> None:
+    connection = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    task = make(deferrable=is_deferred)
+    wanted = "yarn_resourcemanager_webapp_address.*durable=False"
+    with pytest.raises(PyhudiRequestError, match=wanted):
+        task.execute(context_of(task))
+    assert not submitted.exists()
+
+
+def test_a_job_that_spark_submit_is_to_wait_for_cannot_be_followed(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make(deferrable=False, conf={"spark.yarn.submit.waitAppCompletion": "true"})
+    with pytest.raises(PyhudiRequestError, match=r"waitAppCompletion=true.*durable=False"):
+        task.execute(context_of(task))
+    assert not submitted.exists()
+
+
+def test_spark_submit_waits_for_a_driver_that_nobody_is_to_find_again(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    task = make(deferrable=False, durable=False)
+    assert task.execute(context_of(task))["status"] == "nothing_to_do"
+    assert "waitAppCompletion" not in submitted.read_text()
+
+
+def test_the_job_of_the_page_of_clusters_runs_on_yarn(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "guide" / "clusters.md").read_text(encoding="utf-8")
+    exported = re.findall(r"^export (\w+)='(.*)'$", page, re.MULTILINE)
+    for name, value in exported:
+        monkeypatch.setenv(name, value.replace("http://rm:8088", yarn.address))
+    keys = {"conn_type": "aws", "login": "key", "password": "secret"}
+    monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", json.dumps(keys))
+    succeeding(yarn, monkeypatch)
+    shown = next(each.values[0] for each in snippets("python") if "on_yarn" in each.values[0].code)
+    task = shown.run(Path("/nowhere"))["on_yarn"]
+    context = context_of(task) | {"ds": "2013-02-01"}
+    task.render_template_fields(context)
+    assert task.execute(context)["status"] == "nothing_to_do"
+    (command,) = submitted.read_text().splitlines()
+    for wanted in ("--master yarn", "--deploy-mode cluster", "--queue etl", "--py-files"):
+        assert wanted in command
+    assert "s3a://landing/orders/2013-02-01" in command
 
 
 def test_a_secret_does_not_go_to_the_triggerer(yarn: Yarn, submitted: Path, commits: Any) -> None:
