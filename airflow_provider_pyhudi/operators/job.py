@@ -295,6 +295,19 @@ class PyhudiJobOperator(SparkSubmitOperator):
         submission.check_machine()
         return None
 
+    def _of_slot(self, request: Any, tables: PyhudiHook) -> JobResult | None:
+        """What another execution has done for the same slot, for a request that has one."""
+        found = tables.find_commit(
+            request.base_path,
+            request.slot_key,
+            operation=request.operation_name,
+            since=request.slot_since,
+            is_slot=True,
+        )
+        if found is not None:
+            self.log.info("Instant %s has done the work of this interval", found.instant)
+        return found
+
     def _tables(self) -> PyhudiHook:
         return PyhudiHook(
             self.pyhudi_conn_id,

@@ -170,15 +170,8 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.is_brief = _is_small(request, is_local=submission.reads_local_paths)
         options = request.options()
         if ON_EXISTING.read(options) is OnExisting.REUSE:
-            found = tables.find_commit(
-                request.base_path,
-                request.slot_key,
-                operation=request.operation_name,
-                since=request.slot_since,
-                is_slot=True,
-            )
+            found = self._of_slot(request, tables)
             if found is not None:
-                self.log.info("Instant %s has written this interval already", found.instant)
                 return found
         for instant in tables.live_writers(request.base_path, options):
             if not WAIT_SECONDS.read(options):
