@@ -165,6 +165,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.ship_engine = ship_engine
         self._secrets: str | None = None
         self.told: Mapping[str, Any] | None = None
+        self.reached: dict[str, Any] = {}
         self.outlets = outlets_with_table(self, changes_rows=self.changes_rows)
 
     def request(self, context: Context) -> Request:
@@ -175,8 +176,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
         """The fields that every request has, with this execution's key and stamp."""
         tables, conf = self._tables(), texts(self.hoodie_conf, "hoodie_conf")
         refuse_unknown(conf)
+        # The links of a task that fails lead as far as it has come.
+        self.reached["base_path"] = tables.table_uri(self.base_path)
         return {
-            "base_path": tables.table_uri(self.base_path),
+            "base_path": self.reached["base_path"],
             "hoodie_conf": conf,
             "props": self.props,
             "storage_options": tables.storage_options,
@@ -236,6 +239,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
 
     def _run_elsewhere(self, context: Context, event: Mapping[str, str]) -> JobResult:
         request, tables = self.request(context), self._tables()
+        self._note_application(event.get("application"))
         self._get_hook()._run_post_submit_commands()
         if event["status"] == SUCCEEDED:
             return self._committed(request, tables)
@@ -349,6 +353,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 self.log.warning("After the job had done its work, it failed: %s", error)
                 return landed
             finally:
+                self._note_application(self._hook and self._hook.application_id)
                 self.application_args, self.py_files = given
                 self._secrets = None
             return published(result_path) or self._committed(request, tables)
@@ -367,6 +372,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
             # The parent tells of nothing else that it could ask of a driver it is to find again.
             self._yarn_track_via_rm_api = True
         self._get_hook().check_tracking()
+
+    def _note_application(self, found: str | None) -> None:
+        if found:
+            self.reached["application"] = {"id": found}
 
     def _landed(
         self, request: Request, tables: PyhudiHook, result_path: str | None

@@ -24,7 +24,12 @@ from airflow_provider_pyhudi.connections import (
     missing_connection,
 )
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError, PyhudiSetupError, job_error
-from airflow_provider_pyhudi.submit.endings import LastWords, last_words, unexplained
+from airflow_provider_pyhudi.submit.endings import (
+    LastWords,
+    application_in,
+    last_words,
+    unexplained,
+)
 from airflow_provider_pyhudi.submit.private import PrivateSettings, properties_text, spark_defaults
 from pyhudi.config.access.connectors import missing_jars
 from pyhudi.errors import SetupError
@@ -79,6 +84,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         self._private = contextlib.ExitStack()
         self._is_fallback = False
         self._last_words: LastWords | None = None
+        self._application: str | None = None
         super().__init__(*args, conn_id=conn_id or self.default_conn_name, **kwargs)
         self._connection["spark_binary"] = self._find_binary(self._connection["spark_binary"])
 
@@ -92,6 +98,12 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
     def is_cluster_mode(self) -> bool:
         """Whether the driver runs on the cluster, out of reach of this machine's files."""
         return bool(self._connection["deploy_mode"] == "cluster")
+
+    @property
+    def application_id(self) -> str | None:
+        """Spark's application that was submitted, as far as its log or the cluster has told."""
+        found = self._application or self._yarn_application_id or self._kubernetes_application_id
+        return None if found is None else str(found)
 
     @property
     def is_kubernetes(self) -> bool:
@@ -351,6 +363,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
 
     def _watch(self, lines: Iterator[Any]) -> Iterator[Any]:
         for line in lines:
+            self._application = application_in(line) or self._application
             words = last_words(line)
             if words and (words.exit_code is None or self._last_words is None):
                 self._last_words = words

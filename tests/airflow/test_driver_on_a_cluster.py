@@ -173,8 +173,10 @@ def test_the_worker_is_free_once_yarn_has_the_job_and_the_timeline_tells_the_res
     event = event_of(trigger)
     assert event["status"] == "succeeded"
     commits[idempotency_key(context)] = COMMITTED
-    returned = make().execute_complete(context, event)
+    later = make()
+    returned = later.execute_complete(context, event)
     assert (returned["status"], returned["instant"]) == ("committed", COMMITTED.instant)
+    assert later.reached["application"] == {"id": APPLICATION}
 
 
 def test_a_driver_that_failed_fails_the_task_with_what_yarn_says(
