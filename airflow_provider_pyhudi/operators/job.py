@@ -25,7 +25,11 @@ from airflow_provider_pyhudi.exceptions import (
     job_error,
 )
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.intervals import check_templates, hint_at_empty_interval
+from airflow_provider_pyhudi.intervals import (
+    asks_for_interval,
+    check_templates,
+    hint_at_empty_interval,
+)
 from airflow_provider_pyhudi.lineage.facets import lineage_of
 from airflow_provider_pyhudi.lineage.links import PyhudiSparkLink, PyhudiTableLink
 from airflow_provider_pyhudi.masking import mask_fields
@@ -166,6 +170,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self._secrets: str | None = None
         self.told: Mapping[str, Any] | None = None
         self.reached: dict[str, Any] = {}
+        self._is_of_interval = False
         self.outlets = outlets_with_table(self, changes_rows=self.changes_rows)
 
     def request(self, context: Context) -> Request:
@@ -233,6 +238,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
         hint = hint_at_empty_interval(context)
         if hint and is_write and result.instant is None:
             self.log.warning("Nothing was written: %s", hint)
+        elif hint and is_write and self._is_of_interval:
+            self.log.warning("What was written may be of another interval than is meant: %s", hint)
         if result.status == "skipped":
             raise AirflowSkipException(in_arguments(result.reason or "the source is not there"))
         return self._announce(context, result)
@@ -255,6 +262,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
     ) -> None:
         # Mapped tasks are rendered by this method too, and by no public one.
         check_templates(parent, template_fields, context, jinja_env)
+        self._is_of_interval = asks_for_interval(parent, template_fields)
         super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
         # Airflow stores the fields as soon as they are rendered.
         mask_fields(self)

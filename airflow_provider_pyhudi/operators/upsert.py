@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.intervals import warn_of_no_ordering
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
 from airflow_provider_pyhudi.stamp import interval_end, slot_key, slot_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
@@ -126,6 +127,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.source_options = source_options
         self.sql = sql
         self.if_source_missing = if_source_missing
+        warn_of_no_ordering(self)
 
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""

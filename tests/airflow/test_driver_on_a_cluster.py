@@ -3,38 +3,33 @@
 import asyncio
 import json
 import re
-import stat
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
-from airflow.sdk.exceptions import TaskDeferred
 
 from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError
-from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
-from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.triggers.driver import TOLERATED, PyhudiDriverTrigger
 from pyhudi.jobs.result import JobResult
-from tests.support.airflow import task_context
+from tests.support.drivers import (
+    COMMITTED,
+    commits_by_key,
+    context_of,
+    deferred,
+    event_of,
+    make,
+    note_submissions,
+)
 from tests.support.snippets import snippets
 from tests.support.source_tree import ROOT
 
 APPLICATION = "application_1767225600000_0001"
-COMMITTED = JobResult(
-    status="already_committed",
-    operation="upsert",
-    table="flights",
-    base_path="hdfs:///lake/flights",
-    instant="20260102030405678",
-)
 
 
 class Yarn(ThreadingHTTPServer):
@@ -96,70 +91,13 @@ def yarn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Yarn]:
 @pytest.fixture
 def submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the commands of a spark-submit are noted that ends as soon as YARN has the job."""
-    noted, binary = tmp_path / "commands", tmp_path / "bin" / "spark-submit"
-    binary.parent.mkdir()
-    binary.write_text(
-        f'#!/bin/sh\necho "$@" >> {noted}\necho "Submitted application {APPLICATION}"\n'
-    )
-    binary.chmod(binary.stat().st_mode | stat.S_IEXEC)
-    monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
-    monkeypatch.setattr(PyhudiSparkSubmitHook, "check_connectors", lambda *_: None)
-    monkeypatch.setattr(PyhudiHook, "live_writers", lambda *_: [])
-    return noted
+    return note_submissions(tmp_path, monkeypatch, f"Submitted application {APPLICATION}")
 
 
 @pytest.fixture
 def commits(monkeypatch: pytest.MonkeyPatch) -> dict[str, JobResult]:
     """What the timeline holds, by idempotency key."""
-    found: dict[str, JobResult] = {}
-    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key, **__: found.get(key))
-    return found
-
-
-def make(**settings: Any) -> PyhudiUpsertOperator:
-    given = {
-        "task_id": "upsert",
-        "base_path": "hdfs:///lake/flights",
-        "source": "hdfs:///landing",
-        "table_name": "flights",
-        "ship_engine": False,
-        "deferrable": True,
-    }
-    return PyhudiUpsertOperator(**(given | settings))
-
-
-def context_of(task: Any, store: dict[str, Any] | None = None, **tries: int) -> dict[str, Any]:
-    context = task_context(task, **tries) | {"task_state_store": Store(store)}
-    context["ti"].stats_tags = {}
-    return context
-
-
-class Store(dict[str, Any]):
-    """What Airflow keeps for a task instance over its tries, cleared ones too."""
-
-    def __init__(self, found: dict[str, Any] | None) -> None:
-        super().__init__(found or {})
-
-    def set(self, key: str, value: Any) -> None:
-        self[key] = value
-
-
-def deferred(task: Any, context: Any) -> PyhudiDriverTrigger:
-    with pytest.raises(TaskDeferred) as caught:
-        task.execute(context)
-    assert caught.value.method_name == "execute_complete"
-    kind, arguments = caught.value.trigger.serialize()
-    assert kind == f"{PyhudiDriverTrigger.__module__}.PyhudiDriverTrigger"
-    return PyhudiDriverTrigger(**json.loads(json.dumps(arguments)))
-
-
-def event_of(trigger: PyhudiDriverTrigger) -> dict[str, str]:
-    trigger.poll_interval = 0.01
-
-    async def first() -> dict[str, str]:
-        return (await anext(trigger.run())).payload
-
-    return asyncio.run(first())
+    return commits_by_key(monkeypatch)
 
 
 def test_the_worker_is_free_once_yarn_has_the_job_and_the_timeline_tells_the_result(
@@ -265,29 +203,6 @@ def test_a_cluster_that_does_not_answer_is_asked_again_and_at_last_given_up(yarn
     yarn.failures = TOLERATED
     event = event_of(trigger)
     assert (event["status"], "is not known" in event["message"]) == ("failed", True)
-
-
-def test_a_pod_is_told_by_its_phase(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
-    extra = {"deploy-mode": "cluster", "namespace": "jobs"}
-    connection = {"conn_type": "spark", "host": "k8s://https://h:443", "extra": extra}
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-    phases = iter(["Pending", "Running", "Succeeded"])
-    asked: list[tuple[str, str]] = []
-
-    def pod(name: str, namespace: str) -> Any:
-        asked.append((namespace, name))
-        return SimpleNamespace(status=SimpleNamespace(phase=next(phases)))
-
-    client = SimpleNamespace(
-        ApiException=KeyError,
-        get_kube_client=lambda: SimpleNamespace(read_namespaced_pod=pod),
-    )
-    monkeypatch.setattr(spark_submit, "kube_client", client, raising=False)
-    trigger = PyhudiDriverTrigger(
-        conn_id="spark_default", external_id="jobs:flights-driver", poll_interval=20
-    )
-    assert event_of(trigger)["status"] == "succeeded"
-    assert asked == [("jobs", "flights-driver")] * 3
 
 
 def succeeding(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
