@@ -81,12 +81,13 @@ _CONFIG = {
         },
         "spark_history_url": {
             "description": (
-                "Address of Spark's history server, to which the link of a task to its application "
-                "leads once it has ended."
+                "Address of Spark's history server, to which the link of a task that has ended to "
+                "its application leads; {application_id} stands for the application. Tasks have no "
+                "such link without it."
             ),
             "version_added": "0.1.0",
             "type": "string",
-            "example": "https://spark-history.example.org",
+            "example": "https://spark-history.example.org/history/{application_id}/jobs/",
             "default": "",
         },
     },

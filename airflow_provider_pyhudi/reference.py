@@ -34,6 +34,54 @@ also takes what Airflow's own do: `task_id`, `retries`, `outlets` and so on, and
 """
 
 
+PASSED_ON = {
+    "application": "Path of another job script than the bundled one.",
+    "application_args": "Arguments after the job's own.",
+    "archives": "Archives that are unpacked on each machine, such as a packed Python environment.",
+    "conf": "Properties of Spark. Secret ones stay out of the command line.",
+    "deploy_mode": "`client`, the driver runs on the worker, or `cluster`; else the connection's.",
+    "driver_class_path": "Jars before all others on the driver.",
+    "driver_memory": "Memory of the driver, such as `2g`.",
+    "durable": "On a cluster a retry finds the driver of an earlier try again; on unless False.",
+    "env_vars": "Environment variables of spark-submit, and of the driver in cluster mode.",
+    "exclude_packages": "Packages to leave out of what `packages` fetches.",
+    "executor_cores": "Cores of an executor.",
+    "executor_memory": "Memory of an executor, such as `4g`.",
+    "files": "Files for the working folder of each executor, comma-separated.",
+    "jars": "Jars for driver and executors, comma-separated.",
+    "java_class": "Main class; Python jobs have none.",
+    "keytab": "Path of a keytab for Kerberos.",
+    "num_executors": "How many executors there are.",
+    "openlineage_inject_parent_job_info": "Tell a listener of OpenLineage on Spark of this task.",
+    "openlineage_inject_transport_info": "Tell such a listener where OpenLineage is.",
+    "packages": "Maven coordinates of jars to fetch, such as a connector of a cloud.",
+    "post_submit_commands": "Shell commands on the worker when the job has ended.",
+    "principal": "Principal of the keytab.",
+    "properties_file": "File of Spark's properties in place of `spark-defaults.conf`.",
+    "proxy_user": "User to submit as.",
+    "py_files": "Python files and zips for the job, beside the engine's zip.",
+    "reconnect_on_retry": "The former name of `durable`.",
+    "repositories": "Repositories to look for `packages` in.",
+    "spark_binary": "`spark-submit`, `spark2-submit` or `spark3-submit`; else the connection's.",
+    "status_poll_interval": "Seconds between two looks at a driver on a cluster, 10 at least here.",
+    "total_executor_cores": "Cores of all executors together, on a standalone cluster.",
+    "track_driver_via_k8s_api": "Follow the driver by the API of Kubernetes; on if `deferrable`.",
+    "use_krb5ccache": "Use the ticket cache in place of a keytab.",
+    "verbose": "Have spark-submit say more, and the job show stack traces.",
+    "yarn_queue": "Queue of YARN; else the connection's.",
+    "yarn_rm_auth": "How to log in at YARN's resource manager; not with `deferrable`.",
+    "yarn_track_via_rm_api": "Follow the driver by YARN's resource manager; on if `durable`.",
+}
+"""What SparkSubmitOperator takes and no class here declares, and what it does."""
+PASSED_ON_TEMPLATED = frozenset(
+    {
+        *("application", "application_args", "conf", "driver_class_path", "env_vars"),
+        *("exclude_packages", "files", "jars", "keytab", "packages", "post_submit_commands"),
+        *("principal", "properties_file", "proxy_user", "py_files"),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
     """One argument: what it may be, what it is when it is not given, and what it means."""
@@ -71,7 +119,20 @@ def operators_page() -> str:
         "\n\n".join((f"## {title}", _markdown(bases[name].prose), _table(bases[name].arguments)))
         for name, title in _BASES.items()
     )
-    return "\n".join((_HEAD, *chapters, *shared))
+    return "\n".join((_HEAD, *chapters, *shared, _passed_on()))
+
+
+def _passed_on() -> str:
+    rows = (
+        f"| `{name}` | {'yes' if name in PASSED_ON_TEMPLATED else ''} | {meaning} |\n"
+        for name, meaning in PASSED_ON.items()
+    )
+    head = (
+        "\n## What is passed on to Spark\n\nEvery operator also takes what Airflow's "
+        "`SparkSubmitOperator` does, in its words:\n\n"
+        "| argument | templated | meaning |\n|---|---|---|\n"
+    )
+    return head + "".join(rows)
 
 
 def described() -> tuple[Described, ...]:

@@ -11,6 +11,7 @@ from airflow_provider_pyhudi.assets.table import table_asset
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.watch.commits import CommitsQuestion
 from airflow_provider_pyhudi.watch.instants import WRITE_ACTIONS, known_actions
+from airflow_provider_pyhudi.watch.reading import ReadMark
 from airflow_provider_pyhudi.watch.watermark import Glance
 
 if TYPE_CHECKING:
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """The commits after ``begin`` up to ``end``, both instants; None is before the first.
+    """The commits after ``begin`` up to ``end``; None is before the first.
 
-    The same span means the same rows whenever it is read, so that what is made of it may be named
-    by it, and made again.
+    The two are instants, or with ``by_completion``, in table versions 8 and 9, times at which
+    commits were completed. The same span means the same rows whenever it is read, so that what is
+    made of it may be named by it, and made again.
     """
 
     base_path: str
     begin: str | None
     end: str
     hook: PyhudiHook
+    by_completion: bool = False
 
     @property
     def name(self) -> str:
@@ -48,12 +51,12 @@ class Changes:
         from pyhudi import read_table
 
         path, options = self.hook.table_uri(self.base_path), self.hook.storage_options
-        if self.begin is None:
+        if self.begin is None and not self.by_completion:
             return read_table(path, as_of=self.end, storage_options=options, **query)
         return read_table(
             path,
             query_type="incremental",
-            begin=self.begin,
+            begin=self.begin or "earliest",
             end=self.end,
             storage_options=options,
             **query,
@@ -76,7 +79,8 @@ def changes_of(
     an error. Until then the same span is given again, so that a task which dies and is tried again
     makes again what it had made, however many commits there are by then.
 
-    A write that is not completed ends the span before it: it will be read when it is done.
+    A write that is not completed is read when it is done: in table version 6, whose queries go by
+    when commits were requested, the span ends before it.
 
     Raises:
         HudiError: the table cannot be looked at.
@@ -84,28 +88,31 @@ def changes_of(
     tables = hook or PyhudiHook()
     store = context["asset_state_store"][asset or table_asset(tables.table_uri(base_path))]
     key = f"pyhudi.reader.{reader or _name_of(context)}"
-    mark = dict(store.get(key) or {})
-    done, until = mark.get("done"), mark.get("until")
-    if until is None:
-        until = _end(tables, base_path, done)
-        if until is None:
-            yield None
-            return
-        store.set(key, {"done": done, "until": until})
-    yield Changes(base_path=base_path, begin=done, end=until, hook=tables)
-    store.set(key, {"done": until})
+    mark = ReadMark.from_json(store.get(key) or {})
+    glance = _glance(tables, base_path)
+    if glance is not None:
+        mark = mark.on(glance)
+        if mark.until is None:
+            mark = mark.ahead(glance) or mark
+    if mark.until is None:
+        yield None
+        return
+    store.set(key, mark.to_json())
+    yield Changes(
+        base_path=base_path,
+        begin=mark.done,
+        end=mark.until,
+        hook=tables,
+        by_completion=mark.by_completion,
+    )
+    store.set(key, mark.passed().to_json())
 
 
-def _end(tables: PyhudiHook, base_path: str, done: str | None) -> str | None:
-    """The last commit that no pending write comes before; None where it has been read."""
+def _glance(tables: PyhudiHook, base_path: str) -> Glance | None:
+    """The commits of the table; None where there is no table."""
     question = CommitsQuestion(actions=known_actions(WRITE_ACTIONS))
     found = tables.watch(base_path).one_look(question).found
-    if not isinstance(found, Glance):
-        return None
-    times = (each.instant for each in found.commits)
-    settled = [time for time in times if found.pending is None or time < found.pending]
-    newest = max(settled, default="")
-    return newest if newest > (done or "") else None
+    return found if isinstance(found, Glance) else None
 
 
 def _name_of(context: Mapping[str, Any]) -> str:

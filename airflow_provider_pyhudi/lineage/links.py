@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from airflow.sdk.types import TaskInstanceKey
 
 SECTION, HISTORY = "pyhudi", "spark_history_url"
+PLACE = "{application_id}"
+"""Where the id of the application goes in the address of a history server."""
 
 
 class PyhudiTableLink(BaseOperatorLink):
@@ -37,7 +39,10 @@ class PyhudiTableLink(BaseOperatorLink):
 
 
 class PyhudiSparkLink(BaseOperatorLink):
-    """To the Spark application: on the history server, or its own page while it runs."""
+    """To the Spark application on the history server.
+
+    Airflow asks for links when a task has ended, and the application's own page is gone by then.
+    """
 
     name = "Spark application"
 
@@ -47,15 +52,18 @@ class PyhudiSparkLink(BaseOperatorLink):
         *,
         ti_key: TaskInstanceKey,  # noqa: ARG002 - Airflow's signature
     ) -> str:
-        """The address; empty when no Spark ran, or it is not known where."""
+        """The address; empty without a history server, or when no Spark is known to have run."""
         application: Mapping[str, Any] = _told(operator).get("application") or {}
         history = str(conf.get(SECTION, HISTORY, fallback="") or "")
-        if history and application.get("id"):
-            return history.replace("{application_id}", str(application["id"]))
-        return str(application.get("ui") or "")
+        if not history or not application.get("id"):
+            return ""
+        if PLACE not in history:
+            history = f"{history.rstrip('/')}/history/{PLACE}/jobs/"
+        return history.replace(PLACE, str(application["id"]))
 
 
 def _told(operator: Any) -> Mapping[str, Any]:
-    """What the job of a task answered, where the task ran in this process."""
-    told: Mapping[str, Any] = getattr(operator, "told", None) or {}
-    return told
+    """What the job of a task answered, or how far a task came that failed, in this process."""
+    reached, told = getattr(operator, "reached", None) or {}, getattr(operator, "told", None) or {}
+    application = told.get("application") or reached.get("application")
+    return {**reached, **told, "application": application}

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
+from airflow_provider_pyhudi.stamp import slot_key, slot_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.wording import comma_list
+from pyhudi.config.options.bootstrap import BootstrapConfig
 from pyhudi.jobs.bootstrap import BootstrapRequest
 from pyhudi.jobs.result import JobResult
 from pyhudi.storage.local_source import check_source
@@ -44,6 +46,10 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
     :param regex_mode: ``metadata_only`` (default) or ``full_record``. (templated)
     :param save_mode: Where a table is already: ``append`` (default; it must be empty),
         ``overwrite`` (it is deleted first), ``ignore`` or ``errorifexists``. (templated)
+    :param on_existing: What is done where the same task has made the table for this data interval,
+        or for this run where it has none, and runs again, cleared or in a backfill: ``reuse``
+        (default, unless ``save_mode`` is ``overwrite``) makes nothing and returns what was made,
+        whatever has been written since; ``append`` leaves it to ``save_mode``. (templated)
     :param dry_run: Only say, in the log and in the result's ``by_partition``, what would be done.
     """
 
@@ -60,6 +66,7 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
         "regex",
         "regex_mode",
         "save_mode",
+        "on_existing",
         *PyhudiJobOperator.template_fields,
     )
 
@@ -77,6 +84,7 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
         regex: str | None = None,
         regex_mode: str | None = None,
         save_mode: str | None = None,
+        on_existing: str | None = None,
         dry_run: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -92,6 +100,7 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
         self.regex = regex
         self.regex_mode = regex_mode
         self.save_mode = save_mode
+        self.on_existing = on_existing
         self.dry_run = dry_run
 
     def request(self, context: Context) -> BootstrapRequest:
@@ -109,6 +118,9 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
             regex_mode=self.regex_mode,
             save_mode=self.save_mode,
             dry_run=self.dry_run,
+            slot_key=slot_key(context),
+            slot_since=slot_since(context),
+            on_existing=self.on_existing,
             **self._shared(context),
         )
         request.check()
@@ -118,6 +130,10 @@ class PyhudiBootstrapOperator(PyhudiJobOperator):
         self, submission: PyhudiSparkSubmitHook, request: Any, tables: PyhudiHook
     ) -> JobResult | None:
         super()._answer_before_spark(submission, request, tables)
+        if BootstrapConfig.from_options(request.options()).reuses:
+            made = self._of_slot(request, tables)
+            if made is not None:
+                return made
         # A list of paths or a pattern is no dataset; the job says so.
         if not submission.is_cluster_mode and "," not in request.source:
             is_local = submission.reads_local_paths

@@ -25,7 +25,11 @@ from airflow_provider_pyhudi.exceptions import (
     job_error,
 )
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.intervals import check_templates, hint_at_empty_interval
+from airflow_provider_pyhudi.intervals import (
+    asks_for_interval,
+    check_templates,
+    hint_at_empty_interval,
+)
 from airflow_provider_pyhudi.lineage.facets import lineage_of
 from airflow_provider_pyhudi.lineage.links import PyhudiSparkLink, PyhudiTableLink
 from airflow_provider_pyhudi.masking import mask_fields
@@ -98,9 +102,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
         worker itself as ``local[*]``.
     :param name: Name of the Spark application; the DAG's and the task's unless given. (templated)
     :param deferrable: Where the driver runs on the cluster (YARN, Kubernetes; ``deploy_mode``
-        ``cluster``), give the worker free once it is submitted: a trigger polls it. YARN needs
-        ``yarn_resourcemanager_webapp_address`` in the Extra of the connection. By default what
-        ``[operators] default_deferrable`` says.
+        ``cluster``), give the worker free once it is submitted: a trigger polls it. By default what
+        ``[operators] default_deferrable`` says. A driver on YARN that a retry is to find again, in
+        this mode or with ``durable``, which is on unless set to False, needs
+        ``yarn_resourcemanager_webapp_address`` in the Extra of the connection.
     :param ship_engine: Send the package ``pyhudi`` along when Spark runs on a cluster; the
         cluster's Python needs pyarrow, numpy and fastavro either way.
     """
@@ -164,6 +169,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
         self.ship_engine = ship_engine
         self._secrets: str | None = None
         self.told: Mapping[str, Any] | None = None
+        self.reached: dict[str, Any] = {}
+        self._is_of_interval = False
         self.outlets = outlets_with_table(self, changes_rows=self.changes_rows)
 
     def request(self, context: Context) -> Request:
@@ -174,8 +181,10 @@ class PyhudiJobOperator(SparkSubmitOperator):
         """The fields that every request has, with this execution's key and stamp."""
         tables, conf = self._tables(), texts(self.hoodie_conf, "hoodie_conf")
         refuse_unknown(conf)
+        # The links of a task that fails lead as far as it has come.
+        self.reached["base_path"] = tables.table_uri(self.base_path)
         return {
-            "base_path": tables.table_uri(self.base_path),
+            "base_path": self.reached["base_path"],
             "hoodie_conf": conf,
             "props": self.props,
             "storage_options": tables.storage_options,
@@ -229,12 +238,15 @@ class PyhudiJobOperator(SparkSubmitOperator):
         hint = hint_at_empty_interval(context)
         if hint and is_write and result.instant is None:
             self.log.warning("Nothing was written: %s", hint)
+        elif hint and is_write and self._is_of_interval:
+            self.log.warning("What was written may be of another interval than is meant: %s", hint)
         if result.status == "skipped":
             raise AirflowSkipException(in_arguments(result.reason or "the source is not there"))
         return self._announce(context, result)
 
     def _run_elsewhere(self, context: Context, event: Mapping[str, str]) -> JobResult:
         request, tables = self.request(context), self._tables()
+        self._note_application(event.get("application"))
         self._get_hook()._run_post_submit_commands()
         if event["status"] == SUCCEEDED:
             return self._committed(request, tables)
@@ -250,6 +262,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
     ) -> None:
         # Mapped tasks are rendered by this method too, and by no public one.
         check_templates(parent, template_fields, context, jinja_env)
+        self._is_of_interval = asks_for_interval(parent, template_fields)
         super()._do_render_template_fields(parent, template_fields, context, jinja_env, seen_oids)
         # Airflow stores the fields as soon as they are rendered.
         mask_fields(self)
@@ -294,6 +307,19 @@ class PyhudiJobOperator(SparkSubmitOperator):
         submission.check_machine()
         return None
 
+    def _of_slot(self, request: Any, tables: PyhudiHook) -> JobResult | None:
+        """What another execution has done for the same slot, for a request that has one."""
+        found = tables.find_commit(
+            request.base_path,
+            request.slot_key,
+            operation=request.operation_name,
+            since=request.slot_since,
+            is_slot=True,
+        )
+        if found is not None:
+            self.log.info("Instant %s has done the work of this interval", found.instant)
+        return found
+
     def _tables(self) -> PyhudiHook:
         return PyhudiHook(
             self.pyhudi_conn_id,
@@ -311,8 +337,8 @@ class PyhudiJobOperator(SparkSubmitOperator):
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyhudi-"))
             submission = self._get_hook()
-            if self.deferrable and submission.is_cluster_mode:
-                self._track_driver(submission)
+            if submission.is_cluster_mode:
+                self._follow_driver(submission)
             early = self._answer_before_spark(submission, request, tables)
             if early is not None:
                 return early
@@ -335,19 +361,29 @@ class PyhudiJobOperator(SparkSubmitOperator):
                 self.log.warning("After the job had done its work, it failed: %s", error)
                 return landed
             finally:
+                self._note_application(self._hook and self._hook.application_id)
                 self.application_args, self.py_files = given
                 self._secrets = None
             return published(result_path) or self._committed(request, tables)
 
-    def _track_driver(self, submission: PyhudiSparkSubmitHook) -> None:
-        """Have spark-submit end once the driver is known, and not wait for it."""
-        if self._yarn_rm_auth is not None:
+    def _follow_driver(self, submission: PyhudiSparkSubmitHook) -> None:
+        """Have spark-submit end once the driver is known, where a retry is to find it again."""
+        if self.deferrable and self._yarn_rm_auth is not None:
             raise PyhudiRequestError(
                 "deferrable=True and yarn_rm_auth do not go together: a trigger keeps no secrets. "
                 "Leave it out, and set keytab and principal in the Spark connection"
             )
-        self._track_driver_via_k8s_api = submission.is_kubernetes
-        self._yarn_track_via_rm_api = not submission.is_kubernetes
+        if self.deferrable:
+            self._track_driver_via_k8s_api = submission.is_kubernetes
+            self._yarn_track_via_rm_api = not submission.is_kubernetes
+        elif self.durable and submission.is_yarn:
+            # The parent tells of nothing else that it could ask of a driver it is to find again.
+            self._yarn_track_via_rm_api = True
+        self._get_hook().check_tracking()
+
+    def _note_application(self, found: str | None) -> None:
+        if found:
+            self.reached["application"] = {"id": found}
 
     def _landed(
         self, request: Request, tables: PyhudiHook, result_path: str | None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_pyhudi.connections import texts
 from airflow_provider_pyhudi.hooks.table import PyhudiHook
+from airflow_provider_pyhudi.intervals import warn_of_no_ordering
 from airflow_provider_pyhudi.operators.job import PyhudiJobOperator
 from airflow_provider_pyhudi.stamp import interval_end, slot_key, slot_since
 from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
@@ -126,6 +127,7 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.source_options = source_options
         self.sql = sql
         self.if_source_missing = if_source_missing
+        warn_of_no_ordering(self)
 
     def request(self, context: Context) -> UpsertRequest:
         """The request, with this execution's key and stamp."""
@@ -170,15 +172,8 @@ class PyhudiUpsertOperator(PyhudiJobOperator):
         self.is_brief = _is_small(request, is_local=submission.reads_local_paths)
         options = request.options()
         if ON_EXISTING.read(options) is OnExisting.REUSE:
-            found = tables.find_commit(
-                request.base_path,
-                request.slot_key,
-                operation=request.operation_name,
-                since=request.slot_since,
-                is_slot=True,
-            )
+            found = self._of_slot(request, tables)
             if found is not None:
-                self.log.info("Instant %s has written this interval already", found.instant)
                 return found
         for instant in tables.live_writers(request.base_path, options):
             if not WAIT_SECONDS.read(options):

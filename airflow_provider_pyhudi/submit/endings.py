@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass
 
 from pyhudi.errors import EXIT_PLATFORM, EXIT_SETUP
-from pyhudi.jobs.request import FAILURE_MARKER
+from pyhudi.jobs.request import APPLICATION_MARKER, FAILURE_MARKER
 
 _JAVA = "Spark needs Java 17 or 21, and {}; install one on the machine that runs this task"
 _NO_MEMORY = (
@@ -57,6 +57,12 @@ def last_words(line: str) -> LastWords | None:
         if sign in line:
             return LastWords(message=message, exit_code=code)
     return None
+
+
+def application_in(line: str) -> str | None:
+    """The id of Spark's application that a line of the job's log gives, None for any other line."""
+    _, marker, rest = line.partition(APPLICATION_MARKER)
+    return rest.split()[0] if marker and rest.split() else None
 
 
 def unexplained(exit_code: int, tail: str) -> str:

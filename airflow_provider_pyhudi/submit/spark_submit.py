@@ -24,7 +24,12 @@ from airflow_provider_pyhudi.connections import (
     missing_connection,
 )
 from airflow_provider_pyhudi.exceptions import PyhudiRequestError, PyhudiSetupError, job_error
-from airflow_provider_pyhudi.submit.endings import LastWords, last_words, unexplained
+from airflow_provider_pyhudi.submit.endings import (
+    LastWords,
+    application_in,
+    last_words,
+    unexplained,
+)
 from airflow_provider_pyhudi.submit.private import PrivateSettings, properties_text, spark_defaults
 from pyhudi.config.access.connectors import missing_jars
 from pyhudi.errors import SetupError
@@ -35,6 +40,7 @@ from pyhudi.surroundings import check_surroundings
 LOCAL_MASTER = "local[*]"
 PATIENCE_S = 10
 BRIEF_JAVA = "-XX:TieredStopAtLevel=1"
+_WAIT_FOR_YARN = "spark.yarn.submit.waitAppCompletion"
 _MORE_JARS = ("SPARK_CLASSPATH", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
 """Variables by which Spark may have jars that are not seen here."""
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
@@ -78,6 +84,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         self._private = contextlib.ExitStack()
         self._is_fallback = False
         self._last_words: LastWords | None = None
+        self._application: str | None = None
         super().__init__(*args, conn_id=conn_id or self.default_conn_name, **kwargs)
         self._connection["spark_binary"] = self._find_binary(self._connection["spark_binary"])
 
@@ -93,9 +100,44 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
         return bool(self._connection["deploy_mode"] == "cluster")
 
     @property
+    def application_id(self) -> str | None:
+        """Spark's application that was submitted, as far as its log or the cluster has told."""
+        found = self._application or self._yarn_application_id or self._kubernetes_application_id
+        return None if found is None else str(found)
+
+    @property
     def is_kubernetes(self) -> bool:
         """Whether the cluster is Kubernetes."""
         return str(self._connection["master"]).startswith("k8s://")
+
+    @property
+    def is_yarn(self) -> bool:
+        """Whether the cluster is YARN."""
+        return str(self._connection["master"]) == "yarn"
+
+    def check_tracking(self) -> None:
+        """Look whether a driver on the cluster can be followed as it is asked for.
+
+        Raises:
+            PyhudiRequestError: it cannot; says what to set.
+        """
+        waits = str((self._conf or {}).get(_WAIT_FOR_YARN, "")).strip().lower() == "true"
+        if self._yarn_track_via_rm_api and waits:
+            raise PyhudiRequestError(
+                f"conf has {_WAIT_FOR_YARN}=true, so that the driver could not be found again by a "
+                "retry; leave it out, or set durable=False and deferrable=False"
+            )
+        try:
+            if self._yarn_track_via_rm_api:
+                self._validate_yarn_track_via_rm_api_config()
+            if self._track_driver_via_k8s_api:
+                self._validate_track_driver_via_k8s_api_config()
+        except ValueError as error:
+            raise PyhudiRequestError(
+                f"the driver on the cluster of the connection {self._conn_id!r} (conn_id) cannot "
+                f"be followed: {error} Without that, durable=False and deferrable=False make "
+                "spark-submit wait for it, and a retry after the loss of a worker submits again"
+            ) from error
 
     @property
     def reads_local_paths(self) -> bool:
@@ -321,6 +363,7 @@ class PyhudiSparkSubmitHook(SparkSubmitHook):
 
     def _watch(self, lines: Iterator[Any]) -> Iterator[Any]:
         for line in lines:
+            self._application = application_in(line) or self._application
             words = last_words(line)
             if words and (words.exit_code is None or self._last_words is None):
                 self._last_words = words

@@ -31,8 +31,8 @@ class PyhudiDriverTrigger(BaseTrigger):
     """Fire once the driver has ended, by what YARN or Kubernetes say of it.
 
     The event is ``{"status": "succeeded", "message": ...}`` or ``{"status": "failed", "message":
-    ...}``. Whether the job has committed is for the timeline to say. A cluster that does not answer
-    is asked again.
+    ...}``, on YARN with the ``application``. Whether the job has committed is for the timeline to
+    say. A cluster that does not answer is asked again.
 
     :param conn_id: The Spark connection.
     :param external_id: The YARN application, or namespace and name of the driver's pod with a colon
@@ -70,11 +70,11 @@ class PyhudiDriverTrigger(BaseTrigger):
                 state, message = "", f"the state of {self.external_id} is not known: {error}"
                 self.log.warning("%s (%d of %d)", message, failures, TOLERATED)
                 if failures == TOLERATED:
-                    yield TriggerEvent({"status": FAILED, "message": message})
+                    yield self._event(FAILED, message)
                     return
             ended = _ENDED.get(state.upper())
             if ended is not None:
-                yield TriggerEvent({"status": ended, "message": message})
+                yield self._event(ended, message)
                 return
             if state and state != told:
                 self.log.info("%s is %s", self.external_id, state)
@@ -84,6 +84,11 @@ class PyhudiDriverTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Stop the driver, as the user has ended the task; what it left the next writer undoes."""
         await asyncio.to_thread(self._kill)
+
+    def _event(self, status: str, message: str) -> TriggerEvent:
+        is_pod = ":" in self.external_id
+        told = {} if is_pod else {"application": self.external_id}
+        return TriggerEvent({"status": status, "message": message, **told})
 
     def _hook(self) -> SparkSubmitHook:
         return SparkSubmitHook(

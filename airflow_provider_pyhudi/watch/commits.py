@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from airflow_provider_pyhudi.watch.facts import CommitFacts
 from airflow_provider_pyhudi.watch.table import Look, TableView
 from airflow_provider_pyhudi.watch.watermark import Glance
+from pyhudi.config.versions import TimelineLayout
 from pyhudi.timeline.instant import Action
 
 
@@ -29,6 +30,7 @@ class CommitsQuestion:
             start=view.timeline.start,
             pending=pending.time if pending else None,
             zone=view.table.config.timezone,
+            by_completion=view.table.config.version.timeline_layout is TimelineLayout.TWO,
         )
         return Look(found=glance, seen=f"{view.where} has {len(glance.commits)} commits")
 

@@ -20,7 +20,8 @@ class CommitFacts:
     """One completed write: what it touched, who made it and how much it was.
 
     ``partitions`` are sorted, those among them whose files it replaced too. ``stamp`` has the
-    entries of the task that made it, under their names in the commit.
+    entries of the task that made it, under their names in the commit. ``completed`` is when it
+    ended, where the timeline tells that: in table versions 8 and 9.
     """
 
     instant: str
@@ -30,6 +31,12 @@ class CommitFacts:
     stamp: Mapping[str, str]
     records: Mapping[str, int]
     bytes_written: int
+    completed: str | None = None
+
+    @property
+    def ended(self) -> str:
+        """When it was completed; when it was requested where that is all that is told."""
+        return self.completed or self.instant
 
     @property
     def changes_rows(self) -> bool:
@@ -37,7 +44,9 @@ class CommitFacts:
         return self.operation not in _REARRANGED
 
 
-def facts_of(instant: str, action: str, metadata: ReplaceCommitMetadata) -> CommitFacts:
+def facts_of(
+    instant: str, action: str, metadata: ReplaceCommitMetadata, completed: str | None = None
+) -> CommitFacts:
     """The facts in what a completed instant's file says."""
     # A DAG that is parsed needs none of it.
     from pyhudi.actions.commit import count_records
@@ -58,4 +67,5 @@ def facts_of(instant: str, action: str, metadata: ReplaceCommitMetadata) -> Comm
         },
         records={name: counted[name] for name in ("inserted", "updated", "deleted")},
         bytes_written=sum(stat.total_write_bytes for stat in stats),
+        completed=completed,
     )

@@ -113,7 +113,8 @@ class TableView:
                 metadata = self.table.active.read_replace_commit(instant)
             except MissingFileError:
                 return None
-            told = facts_of(instant.time, instant.action.value, metadata)
+            name, ended = instant.action.value, instant.completion_time
+            told = facts_of(instant.time, name, metadata, ended)
             if told.operation == "UNKNOWN" and not told.partitions:
                 # It says nothing: others may write instants where readers see them half.
                 return told

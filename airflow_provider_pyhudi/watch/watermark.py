@@ -23,12 +23,14 @@ class Glance:
     """The commits that change rows at one look, oldest first, and what is to come.
 
     ``start`` is where the timeline begins, ``pending`` the earliest write that is not completed.
+    ``by_completion`` says whether queries of the table go by when commits were completed.
     """
 
     commits: tuple[CommitFacts, ...]
     start: str
     pending: str | None
     zone: TimelineZone
+    by_completion: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

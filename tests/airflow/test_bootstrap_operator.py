@@ -105,6 +105,35 @@ def test_a_try_that_comes_again_finds_the_table_made(
     assert submissions == []
 
 
+def test_a_task_that_was_cleared_finds_the_table_that_it_made(
+    submissions: Submissions, tmp_path: Path, source: Path
+) -> None:
+    table = tmp_path / "table"
+    task = make(base_path=str(table), source=str(source))
+    first, cleared = task_context(task), task_context(task, try_number=2, cleared=1)
+    asked = task.request(first)
+    made = bootstrap(
+        table, source, MIXED, idempotency_key=asked.idempotency_key, slot_key=asked.slot_key
+    )
+    assert idempotency_key(cleared) != asked.idempotency_key
+    returned = task.execute(cleared)
+    assert (returned["status"], returned["instant"]) == ("already_committed", made.instant)
+    assert submissions == []
+
+
+@pytest.mark.parametrize(
+    "settings", [{"save_mode": "overwrite"}, {"on_existing": "append"}], ids=str
+)
+def test_a_task_that_was_cleared_bootstraps_again_where_that_is_asked_for(
+    submissions: Submissions, tmp_path: Path, source: Path, settings: dict[str, str]
+) -> None:
+    table = tmp_path / "table"
+    task = make(base_path=str(table), source=str(source), **settings)
+    bootstrap(table, source, MIXED, slot_key=task.request(task_context(task)).slot_key)
+    task.execute(task_context(task, try_number=2, cleared=1))
+    assert len(submissions) == 1
+
+
 @pytest.mark.parametrize("options", [{}, MIXED], ids=["skeletons", "both"])
 def test_a_sensor_finds_the_instant_of_a_bootstrap(
     tmp_path: Path, source: Path, options: dict[str, str]

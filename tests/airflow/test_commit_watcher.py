@@ -16,6 +16,7 @@ from airflow_provider_pyhudi.triggers.commits import PyhudiCommitTrigger
 from pyhudi.storage.schemes import open_storage
 from pyhudi.timeline.clock import SystemClock
 from tests.support.airflow import stamped_commit, timeline_folder
+from tests.support.golden import GoldenReplay, golden_instants
 from tests.support.in_process import APPENDED, ARCHIVING, REWRITTEN, compaction, write
 
 
@@ -130,6 +131,32 @@ def test_commits_that_anybody_makes_are_told_of_with_what_they_did(table: str) -
         "partitions": ["EWR", "JFK"],
         "partition_count": 2,
     }
+
+
+@pytest.mark.parametrize("name", ["v6_cow_basic", "v6_mor_basic", "v9_cow_basic", "v9_mor_basic"])
+def test_commits_of_hudi_are_told_of_as_they_are_completed(tmp_path: Path, name: str) -> None:
+    table = GoldenReplay(name, tmp_path)
+    first, *later = sorted(each["requested"] for each in golden_instants(name))
+
+    async def run() -> list[Any]:
+        async with Triggerer() as triggerer:
+            store = Store()
+            table.go_on()
+            triggerer.watch(trigger(str(table.path)), store)
+            await triggerer.until(lambda: first in (mark(store)["told"] if store.values else ()))
+            while table:
+                table.go_on()
+                await triggerer.until(lambda: len(told(triggerer.events)) == 2 - len(table))
+            return triggerer.events
+
+    events = asyncio.run(run())
+    assert told(events) == later
+    assert [each["operations"] for each in events] == [["upsert"], ["delete"]]
+    assert [each["records"] for each in events] == [
+        {"inserted": 8, "updated": 10, "deleted": 0},
+        {"inserted": 0, "updated": 0, "deleted": 4},
+    ]
+    assert {*events[0]["partitions"]} == {"north", "south", "west"}
 
 
 def test_a_burst_is_told_of_in_few_events_and_each_commit_once(table: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import stat
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,25 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import TaskDeferred
+from airflow.providers.apache.spark.hooks import spark_submit
 
 from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError, PyhudiRequestError
-from airflow_provider_pyhudi.hooks.table import PyhudiHook
-from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 from airflow_provider_pyhudi.stamp import idempotency_key
-from airflow_provider_pyhudi.submit.spark_submit import PyhudiSparkSubmitHook
 from airflow_provider_pyhudi.triggers.driver import TOLERATED, PyhudiDriverTrigger
 from pyhudi.jobs.result import JobResult
-from tests.support.airflow import task_context
+from tests.support.drivers import (
+    COMMITTED,
+    commits_by_key,
+    context_of,
+    deferred,
+    event_of,
+    make,
+    note_submissions,
+)
+from tests.support.snippets import snippets
+from tests.support.source_tree import ROOT
 
 APPLICATION = "application_1767225600000_0001"
-COMMITTED = JobResult(
-    status="already_committed",
-    operation="upsert",
-    table="flights",
-    base_path="hdfs:///lake/flights",
-    instant="20260102030405678",
-)
 
 
 class Yarn(ThreadingHTTPServer):
@@ -91,70 +91,13 @@ def yarn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Yarn]:
 @pytest.fixture
 def submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the commands of a spark-submit are noted that ends as soon as YARN has the job."""
-    noted, binary = tmp_path / "commands", tmp_path / "bin" / "spark-submit"
-    binary.parent.mkdir()
-    binary.write_text(
-        f'#!/bin/sh\necho "$@" >> {noted}\necho "Submitted application {APPLICATION}"\n'
-    )
-    binary.chmod(binary.stat().st_mode | stat.S_IEXEC)
-    monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
-    monkeypatch.setattr(PyhudiSparkSubmitHook, "check_connectors", lambda *_: None)
-    monkeypatch.setattr(PyhudiHook, "live_writers", lambda *_: [])
-    return noted
+    return note_submissions(tmp_path, monkeypatch, f"Submitted application {APPLICATION}")
 
 
 @pytest.fixture
 def commits(monkeypatch: pytest.MonkeyPatch) -> dict[str, JobResult]:
     """What the timeline holds, by idempotency key."""
-    found: dict[str, JobResult] = {}
-    monkeypatch.setattr(PyhudiHook, "find_commit", lambda _, path, key, **__: found.get(key))
-    return found
-
-
-def make(**settings: Any) -> PyhudiUpsertOperator:
-    given = {
-        "task_id": "upsert",
-        "base_path": "hdfs:///lake/flights",
-        "source": "hdfs:///landing",
-        "table_name": "flights",
-        "ship_engine": False,
-        "deferrable": True,
-    }
-    return PyhudiUpsertOperator(**(given | settings))
-
-
-def context_of(task: Any, store: dict[str, Any] | None = None, **tries: int) -> dict[str, Any]:
-    context = task_context(task, **tries) | {"task_state_store": Store(store)}
-    context["ti"].stats_tags = {}
-    return context
-
-
-class Store(dict[str, Any]):
-    """What Airflow keeps for a task instance over its tries, cleared ones too."""
-
-    def __init__(self, found: dict[str, Any] | None) -> None:
-        super().__init__(found or {})
-
-    def set(self, key: str, value: Any) -> None:
-        self[key] = value
-
-
-def deferred(task: Any, context: Any) -> PyhudiDriverTrigger:
-    with pytest.raises(TaskDeferred) as caught:
-        task.execute(context)
-    assert caught.value.method_name == "execute_complete"
-    kind, arguments = caught.value.trigger.serialize()
-    assert kind == f"{PyhudiDriverTrigger.__module__}.PyhudiDriverTrigger"
-    return PyhudiDriverTrigger(**json.loads(json.dumps(arguments)))
-
-
-def event_of(trigger: PyhudiDriverTrigger) -> dict[str, str]:
-    trigger.poll_interval = 0.01
-
-    async def first() -> dict[str, str]:
-        return (await anext(trigger.run())).payload
-
-    return asyncio.run(first())
+    return commits_by_key(monkeypatch)
 
 
 def test_the_worker_is_free_once_yarn_has_the_job_and_the_timeline_tells_the_result(
@@ -168,8 +111,10 @@ def test_the_worker_is_free_once_yarn_has_the_job_and_the_timeline_tells_the_res
     event = event_of(trigger)
     assert event["status"] == "succeeded"
     commits[idempotency_key(context)] = COMMITTED
-    returned = make().execute_complete(context, event)
+    later = make()
+    returned = later.execute_complete(context, event)
     assert (returned["status"], returned["instant"]) == ("committed", COMMITTED.instant)
+    assert later.reached["application"] == {"id": APPLICATION}
 
 
 def test_a_driver_that_failed_fails_the_task_with_what_yarn_says(
@@ -260,31 +205,81 @@ def test_a_cluster_that_does_not_answer_is_asked_again_and_at_last_given_up(yarn
     assert (event["status"], "is not known" in event["message"]) == ("failed", True)
 
 
-def test_a_pod_is_told_by_its_phase(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
-    from types import SimpleNamespace
+def succeeding(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application runs and then succeeds; nobody sleeps in between."""
+    yarn.states = [("RUNNING", "UNDEFINED"), ("FINISHED", "SUCCEEDED")]
+    monkeypatch.setattr(spark_submit.time, "sleep", lambda _: None)
 
-    from airflow.providers.apache.spark.hooks import spark_submit
 
-    extra = {"deploy-mode": "cluster", "namespace": "jobs"}
-    connection = {"conn_type": "spark", "host": "k8s://https://h:443", "extra": extra}
+def test_a_driver_on_yarn_is_followed_by_the_worker_where_nothing_is_deferred(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    succeeding(yarn, monkeypatch)
+    task = make(deferrable=False)
+    context = context_of(task)
+    assert task.execute(context)["status"] == "nothing_to_do"
+    assert "waitAppCompletion=false" in submitted.read_text()
+    assert {*yarn.asked} == {f"GET /ws/v1/cluster/apps/{APPLICATION}"}
+    # A retry, as after the loss of a worker, finds it again.
+    make(deferrable=False).execute(context_of(task, context["task_state_store"], try_number=2))
+    assert len(submitted.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("is_deferred", [False, True], ids=["worker", "triggerer"])
+def test_yarn_that_cannot_be_asked_fails_at_once_and_says_what_to_set(
+    yarn: Yarn,
+    submitted: Path,
+    commits: dict[str, JobResult],
+    monkeypatch: pytest.MonkeyPatch,
+    is_deferred: bool,
+) -> None:
+    connection = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-    phases = iter(["Pending", "Running", "Succeeded"])
-    asked: list[tuple[str, str]] = []
+    task = make(deferrable=is_deferred)
+    wanted = "yarn_resourcemanager_webapp_address.*durable=False"
+    with pytest.raises(PyhudiRequestError, match=wanted):
+        task.execute(context_of(task))
+    assert not submitted.exists()
 
-    def pod(name: str, namespace: str) -> Any:
-        asked.append((namespace, name))
-        return SimpleNamespace(status=SimpleNamespace(phase=next(phases)))
 
-    client = SimpleNamespace(
-        ApiException=KeyError,
-        get_kube_client=lambda: SimpleNamespace(read_namespaced_pod=pod),
-    )
-    monkeypatch.setattr(spark_submit, "kube_client", client, raising=False)
-    trigger = PyhudiDriverTrigger(
-        conn_id="spark_default", external_id="jobs:flights-driver", poll_interval=20
-    )
-    assert event_of(trigger)["status"] == "succeeded"
-    assert asked == [("jobs", "flights-driver")] * 3
+def test_a_job_that_spark_submit_is_to_wait_for_cannot_be_followed(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult]
+) -> None:
+    task = make(deferrable=False, conf={"spark.yarn.submit.waitAppCompletion": "true"})
+    with pytest.raises(PyhudiRequestError, match=r"waitAppCompletion=true.*durable=False"):
+        task.execute(context_of(task))
+    assert not submitted.exists()
+
+
+def test_spark_submit_waits_for_a_driver_that_nobody_is_to_find_again(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    task = make(deferrable=False, durable=False)
+    assert task.execute(context_of(task))["status"] == "nothing_to_do"
+    assert "waitAppCompletion" not in submitted.read_text()
+
+
+def test_the_job_of_the_page_of_clusters_runs_on_yarn(
+    yarn: Yarn, submitted: Path, commits: dict[str, JobResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "guide" / "clusters.md").read_text(encoding="utf-8")
+    exported = re.findall(r"^export (\w+)='(.*)'$", page, re.MULTILINE)
+    for name, value in exported:
+        monkeypatch.setenv(name, value.replace("http://rm:8088", yarn.address))
+    keys = {"conn_type": "aws", "login": "key", "password": "secret"}
+    monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", json.dumps(keys))
+    succeeding(yarn, monkeypatch)
+    shown = next(each.values[0] for each in snippets("python") if "on_yarn" in each.values[0].code)
+    task = shown.run(Path("/nowhere"))["on_yarn"]
+    context = context_of(task) | {"ds": "2013-02-01"}
+    task.render_template_fields(context)
+    assert task.execute(context)["status"] == "nothing_to_do"
+    (command,) = submitted.read_text().splitlines()
+    for wanted in ("--master yarn", "--deploy-mode cluster", "--queue etl", "--py-files"):
+        assert wanted in command
+    assert "s3a://landing/orders/2013-02-01" in command
 
 
 def test_a_secret_does_not_go_to_the_triggerer(yarn: Yarn, submitted: Path, commits: Any) -> None:

@@ -9,10 +9,12 @@ from airflow.providers.openlineage.extractors.base import DefaultExtractor
 
 from airflow_provider_pyhudi.assets.table import table_asset
 from airflow_provider_pyhudi.assets.uri import dataset_name, to_openlineage
+from airflow_provider_pyhudi.exceptions import PyhudiEnvironmentError
 from airflow_provider_pyhudi.lineage.facets import column_sources
 from airflow_provider_pyhudi.lineage.links import PyhudiSparkLink, PyhudiTableLink
 from airflow_provider_pyhudi.operators.clean import PyhudiCleanOperator
 from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
+from pyhudi.jobs.request import APPLICATION_MARKER
 from pyhudi.jobs.result import JobResult
 from pyhudi.storage.schemes import open_storage
 from pyhudi.timeline.clock import SystemClock
@@ -112,6 +114,9 @@ def test_a_table_of_the_catalog_is_no_dataset_of_a_storage(monkeypatch, tmp_path
     assert "columnLineage" not in found.outputs[0].facets
 
 
+HISTORY = "http://history:18080/history/{application_id}/jobs/"
+
+
 def link(kind: Any, task: Any) -> str:
     return str(kind().get_link(task, ti_key=SimpleNamespace()))
 
@@ -126,10 +131,29 @@ def test_a_task_links_to_its_table_at_its_instant(monkeypatch, tmp_path: Path) -
     assert link(PyhudiTableLink, PyhudiCleanOperator(task_id="c", base_path="/t")) == ""
 
 
-def test_a_task_links_to_its_spark_application(monkeypatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["http://history:18080/", HISTORY])
+def test_a_task_links_to_its_spark_application(monkeypatch, tmp_path: Path, address: str) -> None:
     task = ran(monkeypatch, tmp_path)
-    assert link(PyhudiSparkLink, task) == "http://worker:4040"
-    history = "http://history:18080/history/{application_id}/jobs/"
-    monkeypatch.setenv("AIRFLOW__PYHUDI__SPARK_HISTORY_URL", history)
+    # Its own page went with the job.
+    assert link(PyhudiSparkLink, task) == ""
+    monkeypatch.setenv("AIRFLOW__PYHUDI__SPARK_HISTORY_URL", address)
     assert link(PyhudiSparkLink, task) == "http://history:18080/history/app-1/jobs/"
     assert link(PyhudiSparkLink, PyhudiCleanOperator(task_id="c", base_path="/t")) == ""
+
+
+def test_a_task_that_failed_links_to_where_it_came(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "http://airflow")
+    monkeypatch.setenv("AIRFLOW__PYHUDI__SPARK_HISTORY_URL", HISTORY)
+    binary = tmp_path / "bin" / "spark-submit"
+    binary.parent.mkdir()
+    said = f"INFO Spark 4 on local[2] is up after 2.1 s{APPLICATION_MARKER}local-17"
+    binary.write_text(f"#!/bin/sh\necho '{said}'\nexit 4\n")
+    binary.chmod(0o755)
+    monkeypatch.setenv("PATH", str(binary.parent), prepend=":")
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[2]"}')
+    task = PyhudiCleanOperator(task_id="clean", base_path="/lake/orders")
+    context = task_context(task)
+    with pytest.raises(PyhudiEnvironmentError):
+        task.execute(context)
+    assert link(PyhudiTableLink, task) == "http://airflow/pyhudi/find?table=%2Flake%2Forders"
+    assert link(PyhudiSparkLink, task) == "http://history:18080/history/local-17/jobs/"

@@ -21,6 +21,7 @@ from airflow_provider_pyhudi.sensors.table_service import PyhudiTableServiceSens
 from pyhudi.storage.schemes import open_storage
 from pyhudi.timeline.clock import SystemClock
 from tests.support.airflow import stamped_commit, task_context, timeline_folder
+from tests.support.golden import GoldenReplay, golden_instants, golden_table
 from tests.support.in_process import (
     APPENDED,
     ARCHIVING,
@@ -294,6 +295,39 @@ def test_a_table_is_looked_after_once_all_lies_within_bounds(tmp_path: Path) -> 
     assert (after["pending_compactions"], after["log_ratio"]) == (0, 0.0)
     limit = {"max_small_files": "0", "small_file_limit": "1"}
     assert found(PyhudiTableServiceSensor, **given, **limit)["small_files"] == 0
+
+
+@pytest.mark.parametrize("name", ["v6_cow_basic", "v6_mor_basic", "v9_cow_basic", "v9_mor_basic"])
+def test_what_hudi_commits_is_waited_for_like_our_own(tmp_path: Path, name: str) -> None:
+    table = GoldenReplay(name, tmp_path)
+    insert, upsert, delete = sorted(each["requested"] for each in golden_instants(name))
+    given = {"base_path": str(table.path)}
+    assert is_waited_for(PyhudiInstantSensor, **given)
+    assert is_waited_for(PyhudiPartitionSensor, **given, partition="north")
+    table.go_on()
+    assert found(PyhudiInstantSensor, **given, partition="north") == insert
+    assert found(PyhudiPartitionSensor, **given, partition="north") == insert
+    assert is_waited_for(PyhudiInstantSensor, **given, instant=upsert)
+    assert is_waited_for(PyhudiInstantSensor, **given, after=insert)
+    assert is_waited_for(PyhudiPartitionSensor, **given, partition="north", fresher_than=upsert)
+    table.go_on()
+    assert found(PyhudiInstantSensor, **given, instant=upsert) == upsert
+    assert found(PyhudiInstantSensor, **given, after=insert) == upsert
+    fresh = {"partition": "north", "fresher_than": upsert}
+    assert found(PyhudiPartitionSensor, **given, **fresh) == upsert
+    table.go_on()
+    assert found(PyhudiInstantSensor, **given, after=insert) == delete
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_compactions_of_hudi_are_waited_for(version: str) -> None:
+    pending, done = (
+        {"base_path": str(golden_table(f"{version}_mor_{state}"))}
+        for state in ("pending_compaction", "compacted")
+    )
+    bound = {"max_pending_compactions": 0}
+    assert is_waited_for(PyhudiTableServiceSensor, **pending, **bound)
+    assert found(PyhudiTableServiceSensor, **done, **bound)["pending_compactions"] == 0
 
 
 @pytest.mark.parametrize("wrong", [{}, {"max_small_files": "few"}, {"max_log_ratio": -1}])

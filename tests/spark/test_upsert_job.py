@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyhudi
-from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER
+from pyhudi.jobs.request import APPLICATION_MARKER, FAILURE_MARKER, RESULT_MARKER
 from pyhudi.jobs.result import JobResult
 from pyhudi.spark.job import EXIT_STOPPED
 
@@ -153,6 +153,7 @@ def test_a_job_that_is_stopped_leaves_no_rows(tmp_path: Path, landing: str) -> N
     assert job.stderr is not None
     for line in job.stderr:
         if "is up after" in line:
+            assert line.partition(APPLICATION_MARKER)[2].startswith("local-")
             break
     job.send_signal(signal.SIGTERM)
     rest = job.stderr.read()

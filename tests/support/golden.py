@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import re
 import shutil
 import tarfile
 import tempfile
@@ -37,6 +38,48 @@ def golden_copy(name: str, folder: Path) -> Path:
     target = folder / name
     shutil.copytree(golden_table(name), target)
     return target
+
+
+class GoldenReplay:
+    """A copy of a table whose commits appear one after another, in the order Hudi ended them in.
+
+    At first there is none. The files that they wrote are there all the while, as those of writes
+    are before they are completed.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.path = golden_copy(name, folder)
+        meta = self.path / ".hoodie"
+        self._timeline = meta / "timeline" if (meta / "timeline").is_dir() else meta
+        self._aside = folder / f"{name} aside"
+        self._aside.mkdir()
+        groups: dict[str, list[Path]] = {}
+        for file in self._timeline.iterdir():
+            if named := _OF_INSTANT.match(file.name):
+                moved = file.rename(self._aside / file.name)
+                groups.setdefault(named.group(1), []).append(moved)
+        ends = {max(map(_end, files)): files for files in groups.values()}
+        self._waiting = [(end, ends[end]) for end in sorted(ends)]
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def go_on(self) -> str:
+        """Let the next one appear; when it was completed, of version 6 when it was requested."""
+        end, files = self._waiting.pop(0)
+        # The completed file is the last, as of every writer.
+        for file in sorted(files, key=lambda file: file.name.endswith("commit")):
+            file.rename(self._timeline / file.name)
+        return end
+
+
+_OF_INSTANT = re.compile(r"(\d{17})(?:_(\d{17}))?\.")
+
+
+def _end(file: Path) -> str:
+    named = _OF_INSTANT.match(file.name)
+    assert named
+    return named.group(2) or named.group(1)
 
 
 def golden_queries(name: str) -> tuple[str, ...]:

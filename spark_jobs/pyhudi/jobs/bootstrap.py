@@ -10,6 +10,7 @@ from pyhudi.config.options import bootstrap, table
 from pyhudi.errors import OptionError
 from pyhudi.flags import Flag
 from pyhudi.jobs.request import Request
+from pyhudi.jobs.slot import OnExistingFlag, SlotKey, SlotSince
 
 BOOTSTRAP = "bootstrap"
 """What results call the operation."""
@@ -83,6 +84,9 @@ class BootstrapRequest(Request):
         bool,
         Flag(help="say partition by partition what would be done, and write nothing"),
     ] = False
+    slot_key: SlotKey = None
+    on_existing: OnExistingFlag = None
+    slot_since: SlotSince = None
 
     @property
     def operation_name(self) -> str:

@@ -15,6 +15,8 @@ from pyhudi.flags import SECRETS_VARIABLE, Flag, from_args, merged_options, to_a
 
 RESULT_MARKER = "PYHUDI_RESULT "
 FAILURE_MARKER = "PYHUDI_FAILED "
+APPLICATION_MARKER = ", as application "
+"""Stands before the id of Spark's application in a line of the job's log."""
 
 Trace = Literal["commit", "plan", "none"]
 """What a job that has succeeded leaves on the timeline, with the idempotency key of its request.

@@ -10,6 +10,7 @@ from pyhudi.config.options import operations, table
 from pyhudi.errors import OptionError
 from pyhudi.flags import Flag, merged_options
 from pyhudi.jobs.request import Request
+from pyhudi.jobs.slot import OnExistingFlag, SlotKey, SlotSince
 
 IF_SOURCE_MISSING = ("fail", "retry", "skip")
 """What a job does about a source that is not there; the first unless it is said."""
@@ -92,28 +93,9 @@ class UpsertRequest(Request):
         ),
     ] = None
 
-    slot_key: Annotated[
-        str | None,
-        Flag(
-            help="which part of the source this is, such as a day: commits that carry this text "
-            "are of the same part, whichever request made them",
-            option=operations.SLOT,
-        ),
-    ] = None
-    on_existing: Annotated[
-        str | None,
-        Flag(
-            help="what to do where a commit of the same part is there: append, reuse or replace",
-            option=operations.ON_EXISTING,
-        ),
-    ] = None
-    slot_since: Annotated[
-        str | None,
-        Flag(
-            help="a time before anybody can have written this part of the source",
-            option=operations.SLOT_SINCE,
-        ),
-    ] = None
+    slot_key: SlotKey = None
+    on_existing: OnExistingFlag = None
+    slot_since: SlotSince = None
 
     @property
     def operation_name(self) -> str:

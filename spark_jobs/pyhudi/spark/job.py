@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from pyhudi.config.known import refuse_unknown
 from pyhudi.flags import SECRETS_PROPERTY, SECRETS_VARIABLE, to_secrets, with_secrets
-from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER, Request
+from pyhudi.jobs.request import APPLICATION_MARKER, FAILURE_MARKER, RESULT_MARKER, Request
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.stopwatch import with_requests
 from pyhudi.spark.early import LateFunction
@@ -117,10 +117,12 @@ def _in_a_session(
     with job_session(name, verbose=request.verbose) as session:
         request = with_secrets(request, secrets or session.sparkContext._conf.get(SECRETS_PROPERTY))
         logger.info(
-            "Spark %s on %s is up after %.1f s",
+            "Spark %s on %s is up after %.1f s%s%s",
             session.version,
             session.sparkContext.master,
             time.perf_counter() - started,
+            APPLICATION_MARKER,
+            session.sparkContext.applicationId,
         )
         start = time.perf_counter() - started
         done = _with_start(with_requests(lambda: function(session, request)), start)

@@ -13,6 +13,7 @@ from typing import Final
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, read_settings, setting
+from pyhudi.config.options.operations import ON_EXISTING, OnExisting
 from pyhudi.errors import OptionError, UnsupportedError
 
 
@@ -138,7 +139,8 @@ first, ignore leaves it, errorifexists refuses any"""
 class BootstrapConfig:
     """What a bootstrap is asked to do.
 
-    ``translator`` is one of Hudi's classes or the path of one in Python.
+    ``translator`` is one of Hudi's classes or the path of one in Python. ``existing`` is what is
+    done where a bootstrap of the same slot is there, if that is said.
     """
 
     source: str
@@ -149,6 +151,7 @@ class BootstrapConfig:
     parallelism: int = setting(PARALLELISM)
     key_generator: str | None = setting(KEY_GENERATOR)
     save_mode: SaveMode = setting(SAVE_MODE)
+    existing: OnExisting | None = setting(ON_EXISTING)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> BootstrapConfig:
@@ -165,7 +168,23 @@ class BootstrapConfig:
             raise OptionError(
                 f"there is no source; name the dataset with --source or {BASE_PATH.key}"
             )
-        return read_settings(cls, options, source=source)
+        found = read_settings(cls, options, source=source)
+        if found.existing is OnExisting.REPLACE:
+            raise OptionError(
+                f"{ON_EXISTING.key} is replace, and a bootstrap makes the first rows of a table; "
+                f"{SAVE_MODE.key}={SaveMode.OVERWRITE.value} deletes the table and makes it anew"
+            )
+        return found
+
+    @property
+    def reuses(self) -> bool:
+        """Whether a bootstrap of the same slot stands for this one.
+
+        It does unless something else is said, such as that the table is to be made anew.
+        """
+        if self.existing is None:
+            return self.save_mode is not SaveMode.OVERWRITE
+        return self.existing is OnExisting.REUSE
 
     def mode_of(self, partition: str) -> BootstrapMode:
         """The mode of a partition, by its path in the source.

@@ -142,7 +142,7 @@ part, whichever request made them"""
 ON_EXISTING = declare("pyhudi.slot.existing", _on_existing, default=None, since="pyhudi")
 """what a write does where a commit with its pyhudi.slot.key is there: append writes all the same,
 reuse writes nothing, replace takes the rows of that commit out of the table as it puts its own in;
-by default insert and bulk_insert replace where they can, all others append"""
+by default insert and bulk_insert replace where they can, a bootstrap reuses, all others append"""
 SLOT_SINCE = declare("pyhudi.slot.since", option.parse_optional_text, default=None, since="pyhudi")
 """a time before anybody can have written the slot: only commits that were archived since then are
 looked through for it; all of them unless it is given"""

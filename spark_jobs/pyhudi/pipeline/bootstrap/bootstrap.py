@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from pyhudi.config.known import check_known
 from pyhudi.config.options.bootstrap import BootstrapConfig, SaveMode
+from pyhudi.config.options.operations import OnExisting
 from pyhudi.config.options.table import TABLE_NAME
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import InvariantError
@@ -25,12 +26,13 @@ from pyhudi.pipeline.bootstrap.table import (
     existing_table,
     has_writes,
 )
+from pyhudi.pipeline.earlier import find_earlier, stamps
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.stopwatch import Stopwatch, with_requests
 from pyhudi.pipeline.write_run import WriteRun
 from pyhudi.storage.schemes import check_writable
 from pyhudi.storage.storage import Storage
-from pyhudi.table.committed import STAMP, EarlierCommit, find_committed, look_back
+from pyhudi.table.committed import EarlierCommit
 from pyhudi.table.result import job_result
 from pyhudi.table.table import Table
 from pyhudi.transaction.gate import OPEN_GATE
@@ -111,11 +113,11 @@ class _Job:
         )
 
     def _earlier(self, table: Table, write: WriteConfig) -> EarlierCommit | None:
-        key, now_ms = write.idempotency.key, self.environment.clock.now_ms()
-        if not key:
-            return None
-        since = look_back(write.idempotency.since, now_ms, table.config.timezone)
-        return find_committed(table, key, since=since)
+        existing = OnExisting.REUSE if self.config.reuses else OnExisting.APPEND
+        slot = replace(write.idempotency.slot, existing=existing)
+        asked = replace(write, idempotency=replace(write.idempotency, slot=slot))
+        now_ms = self.environment.clock.now_ms()
+        return find_earlier(asked, table, now_ms, has_meta_columns=True).commit
 
     def looked_through(self, storage: Storage) -> Source:
         """What the files of the dataset are and hold."""
@@ -132,9 +134,7 @@ class _Job:
     def run(self, plan: BootstrapPlan) -> WriteRun:
         """The write that the bootstrap is; nobody else writes meanwhile, with a lock or without."""
         config = plan.write
-        extra = {**config.commit_metadata, **self.request.commit_metadata}
-        if config.idempotency.key:
-            extra[STAMP] = config.idempotency.key
+        extra = {**config.commit_metadata, **self.request.commit_metadata, **stamps(config)}
         return WriteRun(
             environment=self.environment,
             config=config,

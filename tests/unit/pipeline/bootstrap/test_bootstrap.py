@@ -306,6 +306,27 @@ def test_a_retry_finds_what_an_earlier_try_has_done(tmp_path: Path, source: Path
     assert over.status == "already_committed"
 
 
+def test_a_bootstrap_of_the_same_slot_stands_for_another_request(
+    tmp_path: Path, source: Path
+) -> None:
+    table, slot = tmp_path / "table", {"slot_key": "day"}
+    first = bootstrap(table, source, MIXED, idempotency_key="run-1", **slot)
+    before = tree(table)
+    for asked in ({}, {"save_mode": "ignore"}, {"save_mode": "overwrite", "on_existing": "reuse"}):
+        again = bootstrap(table, source, MIXED, idempotency_key="run-2", **slot, **asked)
+        assert (again.status, again.instant) == ("already_committed", first.instant)
+    for other in ({"slot_key": "another"}, {**slot, "on_existing": "append"}):
+        with pytest.raises(RequestError, match="timeline of the table people is not empty"):
+            bootstrap(table, source, MIXED, idempotency_key="run-2", **other)
+    assert tree(table) == before
+    assert bootstrap(table, source, **slot, save_mode="overwrite").status == "committed"
+
+
+def test_rows_of_a_slot_are_not_replaced_by_a_bootstrap(tmp_path: Path, source: Path) -> None:
+    with pytest.raises(OptionError, match=r"save\.mode=overwrite"):
+        bootstrap(tmp_path / "table", source, on_existing="replace")
+
+
 def bad(**files: pa.Table | bytes) -> dict[str, bytes]:
     return {
         f"{name}.parquet": data if isinstance(data, bytes) else file_bytes(data)
