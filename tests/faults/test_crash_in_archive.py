@@ -8,6 +8,7 @@ import pytest
 from pyhudi.errors import HudiError
 from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.timeline.instant import Instant
+from tests.support import orders
 from tests.support.crash_cases import COPIED, LOGGED, NEXT, Case, archiving
 from tests.support.crashes import World, course_of
 from tests.support.faulty import Faults, bury
@@ -25,13 +26,21 @@ from tests.support.in_process import (
 )
 from tests.support.memory import MemoryStorage
 from tests.support.orders import WAIT
-from tests.support.points import STEP
+from tests.support.points import IS_WHOLE, STEP
 from tests.support.schedule import TurnStorage, random_orders, run_in_turns
 from tests.support.timelines import active_of
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
+VERSION, PROPERTIES = "hoodie.write.table.version", ".hoodie/hoodie.properties"
 
-CASES = [case for table_type in (COPIED, LOGGED) for case in archiving(table_type)]
+CASES = [
+    (version, case)
+    for version, table_type in (("6", COPIED), ("6", LOGGED), ("8", COPIED), ("9", COPIED))
+    for case in archiving(table_type)
+]
+# Those of version 8 are archived as those of 9 are.
+TRIED = [(version, case) for version, case in CASES if version != "8" or IS_WHOLE]
+WHAT = [f"{version}-{case.name}" for version, case in TRIED]
 
 
 def completed(storage: Storage) -> set[tuple[str, str]]:
@@ -52,9 +61,18 @@ def check_whole(storage: MemoryStorage, before: set[tuple[str, str]], what: obje
     assert left <= {each.time for each in timeline.completed()}, what
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_a_stop_anywhere_loses_no_instant(case: Case) -> None:
+@pytest.fixture(autouse=True)
+def in_version(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are made in the version that a test is given."""
+    version = getattr(request.node, "callspec", None)
+    if version is not None:
+        monkeypatch.setitem(orders.OPTIONS, VERSION, version.params["version"])
+
+
+@pytest.mark.parametrize(("version", "case"), TRIED, ids=WHAT)
+def test_a_stop_anywhere_loses_no_instant(version: str, case: Case) -> None:
     world = case.prepare()
+    assert f"table.version={version}\n".encode() in world.table.files[PROPERTIES]
     before = completed(world.table)
     course = course_of(world.copy(), case.act)
     assert archived_in(course.states[-1].world.table)
@@ -84,11 +102,12 @@ def check_stopped(case: Case, world: World, before: set[tuple[str, str]], what: 
     assert max(records.values()) == 1, (what, "an instant is archived twice")
 
 
-@pytest.mark.parametrize("table_type", [COPIED, LOGGED])
-def test_archivers_readers_and_writers_in_any_order(table_type: str) -> None:
+@pytest.mark.parametrize(("version", "table_type"), [("6", COPIED), ("6", LOGGED), ("9", COPIED)])
+def test_archivers_readers_and_writers_in_any_order(version: str, table_type: str) -> None:
     """A reader sees one state or the next, and what is archived is there once."""
     (_, alone) = archiving(table_type)
     world = alone.prepare()
+    assert f"table.version={version}\n".encode() in world.table.files[PROPERTIES]
     before, rows = completed(world.table), alone.before
     waiting = {**options_of(table_type), **ARCHIVING, WAIT: "0"}
     for number, order in enumerate(random_orders(40, 400, 4)):

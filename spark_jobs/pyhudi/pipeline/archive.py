@@ -11,9 +11,7 @@ import pyarrow as pa
 
 from pyhudi.config.known import check_known
 from pyhudi.config.options.archive import LEAST_COMMITS, ArchiveConfig
-from pyhudi.config.table import TableConfig
 from pyhudi.config.write import WriteConfig
-from pyhudi.errors import UnsupportedError
 from pyhudi.jobs.archive import ARCHIVE, ArchiveRequest
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
@@ -39,7 +37,6 @@ def archive_table(environment: Environment, request: ArchiveRequest) -> JobResul
 
     Raises:
         RequestError: options that do not fit.
-        UnsupportedError: a table version whose archive is another.
         CorruptTableError: a file of an instant that cannot be read.
         PlatformError: disk, network or runner failed; the next run goes on from there.
     """
@@ -48,7 +45,6 @@ def archive_table(environment: Environment, request: ArchiveRequest) -> JobResul
     config = WriteConfig.from_options(options)
     archive = config.services.archive
     table = load_table(environment.open_storage(request.base_path))
-    check_archivable(table.config, table.storage.uri)
     watch = Stopwatch(table.config.name, environment.runner)
     if request.dry_run:
         with watch.stage("plan"):
@@ -73,8 +69,6 @@ def archive_after(run: WriteRun, result: JobResult) -> None:
     config = run.config.services.archive
     if not config.is_automatic or result.status != "committed":
         return
-    if not run.target.config.version.is_written:
-        return  # whose archive is another: the timeline stays as long as it is
     known = run.target.table
     table = load_table(run.target.storage) if known is None else known.refresh()
     if find_archivable(table, config):
@@ -107,20 +101,6 @@ def planned_instants(table: Table, config: ArchiveConfig) -> tuple[PlannedInstan
         )
         for each in chosen
     )
-
-
-def check_archivable(config: TableConfig, where: str) -> None:
-    """Refuse a table whose instants are archived otherwise.
-
-    Raises:
-        UnsupportedError: a table version that is not written here.
-    """
-    if not config.version.is_written:
-        raise UnsupportedError(
-            f"table {config.name} has the table version {config.version.value}; instants of "
-            "version 6 alone are archived as yet",
-            where=where,
-        )
 
 
 def _archive(environment: Environment, table: Table, asked: WriteConfig) -> Archived:

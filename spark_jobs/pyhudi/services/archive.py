@@ -7,8 +7,9 @@
 
 An archiver that died is gone on from by the next: what is in the archive already is not written
 again, and only deleted. Of several at once one creates the archive file; the others look again.
+In layout 2 the archive is a history, see ``archive_history``.
 
-Source: HoodieTimelineArchiver, Hudi 0.15; TimelineArchiverV1, Hudi 1.1.
+Source: HoodieTimelineArchiver, Hudi 0.15; TimelineArchiverV1 and V2, Hudi 1.1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from dataclasses import dataclass
 
 from pyhudi.actions.archived import ArchivedFile, CleanBounds
 from pyhudi.config.options.archive import ArchiveConfig
+from pyhudi.config.versions import TimelineLayout
 from pyhudi.errors import AlreadyExistsError, CorruptTableError, MissingFileError, located
+from pyhudi.services.archive_history import KeptInHistory, keep_in_history, tidy_history
 from pyhudi.services.archive_plan import ArchiveBounds, plan_archive
 from pyhudi.services.recovery import sweep
 from pyhudi.table.archived import ArchivedTimeline
@@ -115,6 +118,7 @@ def _bounds(table: Table) -> ArchiveBounds:
         table_type=table.config.table_type,
         last_clean=_clean_bounds(table, cleans[-1]) if cleans and _replaces(table) else None,
         before=last_compaction(table.storage, table.config),
+        is_layered=table.config.version.timeline_layout is TimelineLayout.TWO,
     )
 
 
@@ -155,6 +159,30 @@ def _archive(
     table: Table, config: ArchiveConfig, files: Sequence[StateFile], remove: RemoveFiles
 ) -> Archived | None:
     """Archive the instants of these files; None when a savepoint or restore came in between."""
+    kept: KeptInHistory | None = None
+    if table.config.version.timeline_layout is TimelineLayout.TWO:
+        kept = keep_in_history(table, files, fails_on_unreadable=config.fails_on_unreadable)
+        archives, size = kept.archives, kept.bytes_written
+    else:
+        archives, size = _keep(table, config, files)
+    if _kept(table.active.load()) != _kept(table.timeline):
+        return None
+    completed = [file for file in files if file.instant.is_completed]
+    remove([file for file in files if not file.instant.is_completed])
+    for file in completed:
+        table.active.remove_file(file)
+    if kept is not None:
+        tidy_history(table, kept, {file.instant.time for file in files})
+    return Archived(
+        instants=tuple(file.instant for file in completed),
+        files=len(files),
+        archives=archives,
+        bytes_written=size,
+    )
+
+
+def _keep(table: Table, config: ArchiveConfig, files: Sequence[StateFile]) -> tuple[int, int]:
+    """Put what these files say into a new archive file; how many were made, and their bytes."""
     archived = ArchivedTimeline.of(table.storage, table.config)
     number, known = _known(archived, files)
     records = [
@@ -163,18 +191,7 @@ def _archive(
         if (record := _record_of(table.active, file, known, config)) is not None
     ]
     size = archived.create(number + 1, records, config.batch) if records else 0
-    if _kept(table.active.load()) != _kept(table.timeline):
-        return None
-    completed = [file for file in files if file.instant.is_completed]
-    remove([file for file in files if not file.instant.is_completed])
-    for file in completed:
-        table.active.remove_file(file)
-    return Archived(
-        instants=tuple(file.instant for file in completed),
-        files=len(files),
-        archives=1 if records else 0,
-        bytes_written=size,
-    )
+    return bool(records), size
 
 
 def _known(

@@ -2,7 +2,8 @@
 
 Source: HoodieTimelineArchiver, ArchivalUtils, CleanerUtils.getEarliestCommitToRetain,
 CompactionUtils.getOldestInstantToRetainForCompaction and
-ClusteringUtils.getOldestInstantToRetainForClustering, Hudi 0.15; TimelineArchiverV1, Hudi 1.1.
+ClusteringUtils.getOldestInstantToRetainForClustering, Hudi 0.15; TimelineArchiverV1 and V2, Hudi
+1.1.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ class ArchiveBounds:
 
     ``last_clean`` is what the plan of the last completed clean says, where there is one.
     ``before`` is the last compaction of the metadata table, whose log files need later instants,
-    and empty where none was; None in a table without one that is kept.
+    and empty where none was; None in a table without one that is kept. In an archive that
+    ``is_layered``, which is that of layout 2, cleans and rollbacks lie among the commits.
     """
 
     table_type: TableType
     last_clean: CleanBounds | None = None
     before: str | None = None
+    is_layered: bool = False
 
 
 def plan_archive(
@@ -41,33 +44,47 @@ def plan_archive(
 ) -> tuple[Instant, ...]:
     """The instants to archive, oldest first; none where the timeline has not too many.
 
-    Commits leave from the oldest on without a gap, cleans and rollbacks by their own number. What
-    stays of commits: as many as ``instants_to_keep`` says, the first one that is saved and all
-    later ones, the one before the first pending write, what the next compaction is told by, and
-    replacecommits whose replaced files may still be there, with all that follow each of these.
+    Commits leave from the oldest on without a gap, cleans and rollbacks by their own number, or in
+    layout 2 with the commits that are later. What stays of commits: as many as
+    ``instants_to_keep`` says, the first one that is saved and all later ones, the one before the
+    first pending write, what the next compaction is told by, and replacecommits whose replaced
+    files may still be there, with all that follow each of these.
     """
     if any(each.action is Action.RESTORE for each in timeline.pending()):
         return ()
     least, most = instants_to_keep(timeline, config)
     completed = timeline.completed()
-    chosen: list[Instant] = []
+    commits = completed.write_instants().instants
+    left = _that_may_leave(commits, timeline, config, bounds) if len(commits) > most else []
+    chosen = left[: len(commits) - least]
+    others = _among(timeline, chosen) if bounds.is_layered else _by_number(timeline, least, most)
+    chosen += others
+    if bounds.before is not None and not bounds.is_layered:
+        chosen = [each for each in chosen if each.time < bounds.before]
+    return tuple(sorted(chosen, key=lambda each: each.identity))
+
+
+def _by_number(timeline: Timeline, least: int, most: int) -> list[Instant]:
+    """The cleans and rollbacks to archive where each kind is counted by itself."""
+    completed, found = timeline.completed(), list[Instant]()
     pending = timeline.write_instants().pending().first
     for action in (Action.CLEAN, Action.ROLLBACK):
         done = [each for each in completed if each.action is action]
         left = done[: len(done) - least] if len(done) > most else []
         # A compaction that is run again is told by the rollbacks of its earlier runs.
-        chosen += [
+        found += [
             each
             for each in left
             if action is Action.CLEAN or pending is None or each.time < pending.time
         ]
-    commits = completed.write_instants().instants
-    if len(commits) > most:
-        left = _that_may_leave(commits, timeline, config, bounds)
-        chosen += left[: len(commits) - least]
-    if bounds.before is not None:
-        chosen = [each for each in chosen if each.time < bounds.before]
-    return tuple(sorted(chosen, key=lambda each: each.identity))
+    return found
+
+
+def _among(timeline: Timeline, commits: Sequence[Instant]) -> list[Instant]:
+    """The cleans and rollbacks that are older than the latest of the commits that leave."""
+    last = commits[-1].time if commits else ""
+    done = (each for each in timeline.completed() if each.time < last)
+    return [each for each in done if each.action in (Action.CLEAN, Action.ROLLBACK)]
 
 
 def instants_to_keep(timeline: Timeline, config: ArchiveConfig) -> tuple[int, int]:
@@ -114,6 +131,7 @@ def _that_may_leave(
         _before_pending(timeline),
         _for_compaction(timeline, config, bounds.table_type),
         _for_replaced(timeline, bounds.last_clean, saved),
+        _after_compaction(commits, bounds.before) if bounds.is_layered else None,
     )
     first = min((stop for stop in stops if stop is not None), default=None)
     return [
@@ -122,6 +140,14 @@ def _that_may_leave(
         if (first is None or each.time < first)
         and not (config.is_beyond_savepoint and each.time in saved)
     ]
+
+
+def _after_compaction(commits: Sequence[Instant], before: str | None) -> str | None:
+    """The first commit that ended after the last compaction of the metadata table."""
+    if before is None:
+        return None
+    late = (each.time for each in commits if (each.completion_time or each.time) > before)
+    return next(late, None)
 
 
 def _before_pending(timeline: Timeline) -> str | None:

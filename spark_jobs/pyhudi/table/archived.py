@@ -71,7 +71,8 @@ class ArchivedTimeline:
         )
 
     @property
-    def _history(self) -> History:
+    def history(self) -> History:
+        """The archive as a history, in layout 2."""
         return History(storage=self.storage, folder=self.folder)
 
     def files(self) -> tuple[ArchiveFile, ...]:
@@ -81,7 +82,7 @@ class ArchivedTimeline:
             CorruptTableError: a file that should be there is not.
         """
         if self.layout is TimelineLayout.TWO:
-            numbered = enumerate(self._history.files())
+            numbered = enumerate(self.history.files())
             return tuple(ArchiveFile(number=at, status=each) for at, each in numbered)[::-1]
         found = (
             ArchiveFile(number=int(named.group(1)), status=status)
@@ -102,7 +103,7 @@ class ArchivedTimeline:
         if self.layout is TimelineLayout.TWO:
             names = (TIME, ACTION, COMPLETION_TIME, METADATA)
             with located(self.storage.absolute(file.status.path)):
-                for row in self._history.rows(file.status, names).to_pylist():
+                for row in self.history.rows(file.status, names).to_pylist():
                     time, action, completed, body = (row[name] for name in names)
                     yield ArchivedFile.from_history(time, action, completed, body or b"")
             return
@@ -116,7 +117,7 @@ class ArchivedTimeline:
     def mentions(self, file: ArchiveFile, text: str) -> bool:
         """Whether an archive file has a text in it, which is quicker told than what it says."""
         if self.layout is TimelineLayout.TWO:
-            rows = self._history.rows(file.status, (TIME, METADATA))
+            rows = self.history.rows(file.status, (TIME, METADATA))
             said = pc.match_substring(rows.column(METADATA), text)
             return bool(pc.any(pc.or_kleene(said, pc.equal(rows.column(TIME), text))).as_py())
         try:
@@ -154,7 +155,7 @@ class ArchivedTimeline:
         writes = pa.array([each.value for each in Action if each.writes_rows])
         found: dict[str, str] = {}
         for file in self.files():
-            rows = self._history.rows(file.status, (TIME, COMPLETION_TIME, ACTION), time)
+            rows = self.history.rows(file.status, (TIME, COMPLETION_TIME, ACTION), time)
             kept = rows.filter(pc.is_in(rows.column(ACTION), value_set=writes))
             times, completed = kept.column(TIME), kept.column(COMPLETION_TIME)
             # Whoever noted no completion time had none.

@@ -6,7 +6,7 @@ from pyhudi.cli.opening import subject_of, zone_of
 from pyhudi.cli.report import Column, Fact, Grid, Kind, Report
 from pyhudi.config.options.archive import ArchiveConfig
 from pyhudi.jobs.archive import ArchiveRequest
-from pyhudi.pipeline.archive import PlannedInstant, check_archivable, planned_instants
+from pyhudi.pipeline.archive import PlannedInstant, planned_instants
 from pyhudi.services.archive_plan import instants_to_keep
 from pyhudi.table.table import Table
 
@@ -19,12 +19,7 @@ _ARCHIVED = (
 
 
 def archive_now(table: Table, config: ArchiveConfig) -> tuple[PlannedInstant, ...]:
-    """The instants that options archive at this moment, oldest first.
-
-    Raises:
-        UnsupportedError: a table version whose archive is another.
-    """
-    check_archivable(table.config, table.storage.uri)
+    """The instants that options archive at this moment, oldest first."""
     return planned_instants(table, config)
 
 
