@@ -11,6 +11,8 @@ from tests.support.example_runs import TaskRun, run_examples
 from tests.support.lake import logged, stamp, written
 from tests.support.orders import many
 
+pytestmark = pytest.mark.slow
+
 COMMITS = 12
 """More than cleans retain unless they are told to."""
 
