@@ -30,6 +30,7 @@ from airflow_provider_pyhudi.operators.upsert import PyhudiUpsertOperator
 LAKE = Path(os.environ.get("FLIGHTS_LAKE") or Path(__file__).parents[1] / ".demo" / "lake")
 TABLE = str(LAKE / "flight_days")
 DAYS = partitions_asset(TABLE)
+RETRIES = {"retries": 2, "retry_delay": timedelta(seconds=30)}
 
 
 @task
@@ -91,6 +92,7 @@ with DAG(
     # With True the scheduler itself would run all days.
     catchup=False,
     max_active_runs=1,
+    default_args=RETRIES,
     tags=["pyhudi"],
 ):
     PyhudiUpsertOperator(
@@ -106,7 +108,6 @@ with DAG(
         outlets=[DAYS],
         # A backfill has a limit of its own for active runs; the days take turns all the same.
         max_active_tis_per_dag=1,
-        retries=2,
     )
 
 with DAG(
@@ -119,6 +120,7 @@ with DAG(
     ),
     start_date=datetime(2013, 1, 1, tzinfo=timezone.utc),
     catchup=False,
+    default_args=RETRIES,
     tags=["pyhudi"],
 ):
     delays()

@@ -53,7 +53,7 @@ with DAG(
             None,
             type=["null", "string"],
             description="Instant of the savepoint, by its digits; the latest unless given.",
-        )
+        ),
     },
     tags=["pyhudi"],
 ):
@@ -61,8 +61,7 @@ with DAG(
     approve = ApprovalOperator(
         task_id="approve",
         subject=(
-            "Restore {{ params.table }} to "
-            "{{ ti.xcom_pull(task_ids='undone')['savepoint'] }}?"
+            "Restore {{ params.table }} to {{ ti.xcom_pull(task_ids='undone')['savepoint'] }}?"
         ),
         body=(
             "{% set found = ti.xcom_pull(task_ids='undone') %}"

@@ -39,7 +39,9 @@ def test_each_partition_of_a_backfill_starts_a_run_that_knows_which(
     runs = airflow.rest.wait_until_idle(CONSUMER, PATIENCE_S)
     assert {run["state"] for run in runs} == {"success"}, airflow.failures(CONSUMER)
     told = {run["partition_key"]: run["dag_run_id"] for run in runs}
-    counts = {day: airflow.rest.xcom(CONSUMER, run, "delays")["flights"] for day, run in told.items()}
+    counts = {
+        day: airflow.rest.xcom(CONSUMER, run, "delays")["flights"] for day, run in told.items()
+    }
     assert counts == DAYS
     if hudi is not None:
         assert rows_and_keys_by_hudi(hudi, table) == (sum(DAYS.values()),) * 2

@@ -33,7 +33,7 @@ def run_with(airflow: LiveAirflow, choice: str) -> dict[str, str]:
     airflow.rest.wait_for_dag(DAG)
     airflow.rest.unpause(DAG)
     run = airflow.rest.trigger(DAG, conf={"table": "saved"})
-    airflow.rest.wait_for_task(DAG, run, "approve", "deferred", PATIENCE_S)
+    airflow.rest.wait_for_task(DAG, run, "approve", "awaiting_input", PATIENCE_S)
     told = airflow.rest.xcom(DAG, run, "undone")
     assert told["count"] == len(told["writes"]) == 2
     airflow.rest.answer(DAG, run, "approve", choice)
