@@ -9,7 +9,7 @@ the table as it is.
 from __future__ import annotations
 
 import os
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ with DAG(
     start_date=datetime(2013, 1, 1, tzinfo=timezone.utc),
     catchup=False,
     max_active_runs=1,
+    default_args={"retries": 2, "retry_delay": timedelta(seconds=30)},
     params={
         "table": Param("flights", type="string", pattern=r"^\w[\w.-]*$"),
         "savepoint": Param(
@@ -72,6 +73,5 @@ with DAG(
         task_id="restore",
         base_path=TABLE,
         instant="{{ ti.xcom_pull(task_ids='undone')['savepoint'] }}",
-        retries=2,
     )
     found >> approve >> restore
