@@ -1,6 +1,7 @@
-"""The flights go back to a savepoint, once a person has seen what that undoes and said yes.
+"""A table goes back to a savepoint, once a person has seen what that undoes and said yes.
 
-Start it with the instant of a savepoint; without one it takes the latest. The task ``approve``
+Start it with the name of a table of the lake, the flights unless given, and the instant of a
+savepoint; without one it takes the latest. The task ``approve``
 waits in Airflow's pages, under Required Actions, for as long as it takes. Whoever rejects leaves
 the table as it is.
 """
@@ -8,7 +9,7 @@ the table as it is.
 from __future__ import annotations
 
 import os
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,20 @@ from airflow_provider_pyhudi.hooks.table import PyhudiHook
 from airflow_provider_pyhudi.operators.restore import PyhudiRestoreOperator
 
 LAKE = Path(os.environ.get("FLIGHTS_LAKE") or Path(__file__).parents[1] / ".demo" / "lake")
-TABLE = str(LAKE / "flights")
+TABLE = f"{LAKE}/{{{{ params.table }}}}"
 
 
 @task
 def undone(params: dict[str, Any] | None = None) -> dict[str, Any]:
     """The savepoint to go back to, and the instants that were completed after it."""
-    done = PyhudiHook().timeline(TABLE).completed()
+    given = params or {}
+    table = str(LAKE / given["table"])
+    done = PyhudiHook().timeline(table).completed()
     saved = [each.time for each in done if each.action.value == "savepoint"]
-    asked = (params or {}).get("savepoint") or max(saved, default=None)
+    asked = given.get("savepoint") or max(saved, default=None)
     if asked is None or asked not in saved:
         raise AirflowFailException(
-            f"{TABLE} has no savepoint {asked or 'at all'}; there are {', '.join(saved) or 'none'}"
+            f"{table} has no savepoint {asked or 'at all'}; there are {', '.join(saved) or 'none'}"
         )
     writes = [each.time for each in done.write_instants() if each.time > asked]
     return {"savepoint": asked, "count": len(writes), "writes": writes[-20:]}
@@ -44,19 +47,23 @@ with DAG(
     start_date=datetime(2013, 1, 1, tzinfo=timezone.utc),
     catchup=False,
     max_active_runs=1,
+    default_args={"retries": 2, "retry_delay": timedelta(seconds=30)},
     params={
+        "table": Param("flights", type="string", pattern=r"^\w[\w.-]*$"),
         "savepoint": Param(
             None,
             type=["null", "string"],
             description="Instant of the savepoint, by its digits; the latest unless given.",
-        )
+        ),
     },
     tags=["pyhudi"],
 ):
     found = undone()
     approve = ApprovalOperator(
         task_id="approve",
-        subject=f"Restore {TABLE} to {{{{ ti.xcom_pull(task_ids='undone')['savepoint'] }}}}?",
+        subject=(
+            "Restore {{ params.table }} to {{ ti.xcom_pull(task_ids='undone')['savepoint'] }}?"
+        ),
         body=(
             "{% set found = ti.xcom_pull(task_ids='undone') %}"
             "{{ found['count'] }} writes are undone: {{ found['writes'] | join(', ') }}"
@@ -66,6 +73,5 @@ with DAG(
         task_id="restore",
         base_path=TABLE,
         instant="{{ ti.xcom_pull(task_ids='undone')['savepoint'] }}",
-        retries=2,
     )
     found >> approve >> restore

@@ -14,7 +14,7 @@ class TableEvent:
     """What one event says; of a watcher's ``instants`` may be the newest of ``count``.
 
     ``operations`` are those of the commits. Counts are over all of them, ``partitions`` at most the
-    first hundred.
+    first hundred; the event of one partition, of ``partitions_asset``, has this one and no counts.
     """
 
     asset: str
@@ -33,12 +33,12 @@ def events_from(context: Mapping[str, Any]) -> list[TableEvent]:
     Those of tasks and of watchers are told alike. A task that wrote nothing has no instants.
     """
     started = context.get("triggering_asset_events") or {}
-    found = [_event(asset, each.extra) for asset, events in started.items() for each in events]
+    found = [_event(asset, each) for asset, events in started.items() for each in events]
     if not found and (inlets := context.get("inlet_events")):
         task = context.get("task")
         for asset in getattr(task, "inlets", None) or ():
             if _uri(asset).startswith(f"{SCHEME}:"):
-                found += [_event(asset, each.extra) for each in inlets[asset]]
+                found += [_event(asset, each) for each in inlets[asset]]
     told = (each for each in found if each is not None)
     return sorted(told, key=lambda each: each.instants[-1:] or ("",))
 
@@ -52,14 +52,15 @@ def instants_from(context: Mapping[str, Any]) -> list[str]:
     return sorted({instant for each in events_from(context) for instant in each.instants})
 
 
-def _event(asset: Any, extra: Mapping[str, Any] | None) -> TableEvent | None:
-    given = dict(extra or {})
+def _event(asset: Any, event: Any) -> TableEvent | None:
+    given = dict(event.extra or {})
     is_watched = bool(given.get("from_trigger"))
     told = given.get("payload") if is_watched else given
     if not isinstance(told, Mapping) or "base_path" not in told:
         return None
     one = [told["instant"]] if told.get("instant") else []
     instants = tuple(map(str, told.get("instants") or one))
+    partitions = told.get("partitions") or getattr(event, "partition_key", None)
     return TableEvent(
         asset=_uri(asset),
         base_path=str(told["base_path"]),
@@ -67,7 +68,7 @@ def _event(asset: Any, extra: Mapping[str, Any] | None) -> TableEvent | None:
         count=int(told.get("count") or len(instants)),
         operations=tuple(_texts(told.get("operations") or told.get("operation"))),
         records={name: int(value) for name, value in (told.get("records") or {}).items()},
-        partitions=tuple(_texts(told.get("partitions"))),
+        partitions=tuple(_texts(partitions)),
         is_watched=is_watched,
     )
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow.sdk import Asset, AssetAlias
 
-from airflow_provider_pyhudi.assets.table import services_asset, table_asset
+from airflow_provider_pyhudi.assets.table import partitions_asset, services_asset, table_asset
 from pyhudi.errors import HudiError
 
 MOST_PARTITIONS = 100
+MOST_KEYS = 1_000
+"""Events of partitions of one commit. Airflow stores them all while the task waits for its end."""
+LONGEST_KEY = 250
+"""Characters of a key of a partition that Airflow's database has room for."""
 _TOLD = (
     "status",
     "instant",
@@ -22,6 +27,8 @@ _TOLD = (
     "partitions",
     "partition_count",
 )
+_TOLD_OF_A_PARTITION = ("status", "instant", "operation", "table", "base_path")
+_log = logging.getLogger(__name__)
 
 
 def outlets_with_table(task: Any, *, changes_rows: bool) -> list[Any]:
@@ -41,22 +48,56 @@ def outlets_with_table(task: Any, *, changes_rows: bool) -> list[Any]:
     return given if asset.uri in names else [*given, asset]
 
 
-def announce(task: Any, context: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+def announce(
+    task: Any,
+    context: Mapping[str, Any],
+    result: Mapping[str, Any],
+    partitions: Sequence[str] = (),
+) -> None:
     """Say what a job did, in the events of all assets that its task has for outlets.
 
-    The task keeps it as ``told``, for its links and its lineage.
+    ``partitions`` are the paths of all that it wrote to, of which ``result`` may have the first.
+    The task keeps the result as ``told``, for its links and its lineage.
     """
     task.told = result
     extra = {name: result.get(name) for name in _TOLD}
     extra["partitions"] = list(extra["partitions"] or ())[:MOST_PARTITIONS]
+    of_partitions = _partitions_uri(result["base_path"])
     for outlet in task.outlets or ():
-        if isinstance(outlet, Asset):
+        if isinstance(outlet, Asset) and outlet.uri == of_partitions:
+            event = context["outlet_events"][outlet]
+            event.extra.update({name: result.get(name) for name in _TOLD_OF_A_PARTITION})
+            event.add_partitions(_keys(partitions))
+        elif isinstance(outlet, Asset):
             context["outlet_events"][outlet].extra.update(extra)
         elif isinstance(outlet, AssetAlias) and outlet.name.startswith("pyhudi "):
             asset = _asset(result["base_path"], changes_rows=task.changes_rows)
             # An alias has an event only if it is given one: none where nothing was made.
             if asset is not None and result.get("instant"):
                 context["outlet_events"][outlet].add(asset, extra=extra)
+
+
+def _keys(partitions: Sequence[str]) -> list[str]:
+    """The paths that Airflow takes for keys; what is left out is said, as the commit stands."""
+    named = [path for path in partitions if path.strip() and len(path) <= LONGEST_KEY]
+    left_out = len(partitions) - len(named[:MOST_KEYS])
+    if left_out:
+        _log.warning(
+            "%d of %d partitions have no event of their own: Airflow takes keys of 1 to %d "
+            "characters, and %d of one task here",
+            left_out,
+            len(partitions),
+            LONGEST_KEY,
+            MOST_KEYS,
+        )
+    return named[:MOST_KEYS]
+
+
+def _partitions_uri(base_path: str) -> str | None:
+    try:
+        return str(partitions_asset(base_path).uri)
+    except HudiError:
+        return None
 
 
 def _asset(base_path: Any, *, changes_rows: bool) -> Asset | None:

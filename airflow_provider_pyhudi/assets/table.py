@@ -1,4 +1,4 @@
-"""The assets of a table: of its rows, and of what looks after it."""
+"""The assets of a table: of its rows, of its partitions, and of what looks after it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.sdk import Asset, AssetWatcher
 
-from airflow_provider_pyhudi.assets.uri import asset_uri
+from airflow_provider_pyhudi.assets.uri import PARTITIONS, asset_uri
 from airflow_provider_pyhudi.triggers.commits import PyhudiCommitTrigger
 
 
@@ -27,6 +27,21 @@ def table_asset(base_path: str, *, watch: bool = False, **settings: Any) -> Asse
         return Asset(uri=uri)
     trigger = PyhudiCommitTrigger(base_path=base_path, **settings)
     return Asset(uri=uri, watchers=[AssetWatcher(name=f"commits of {uri}", trigger=trigger)])
+
+
+def partitions_asset(base_path: str) -> Asset:
+    """The asset of a table's partitions, which has an event for each that a commit wrote.
+
+    An operator that has it among its ``outlets`` names the partitions there in Airflow's own way,
+    by their paths as keys. ``PartitionedAssetTimetable(assets=partitions_asset(path))`` is the
+    schedule of a DAG that is to run once for each, with the path as its ``partition_key``; a mapper
+    of Airflow's makes a date of it where it has one. A DAG without partitions is not started by
+    such events, so they have an asset of their own, and ``table_asset`` its one event a commit.
+
+    Raises:
+        OptionError: the path is a template, or has no name as an asset.
+    """
+    return Asset(uri=f"{asset_uri(base_path)}{PARTITIONS}")
 
 
 def services_asset(base_path: str) -> Asset:

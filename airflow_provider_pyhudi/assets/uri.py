@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Asset
 
 SCHEME = "pyhudi"
+PARTITIONS = "/*"
+"""What the name of a table's partitions has behind that of the table."""
 _KINDS = {
     "": "file",
     "file": "file",
@@ -98,7 +100,8 @@ def to_openlineage(asset: Asset, lineage_context: Any) -> Any:  # noqa: ARG001 -
     """The asset as a dataset of OpenLineage, for Airflow's provider of that."""
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
-    namespace, name = dataset_name(table_path(asset.uri))
+    # To lineage the partitions of a table are the table.
+    namespace, name = dataset_name(table_path(asset.uri.removesuffix(PARTITIONS)))
     return Dataset(namespace=namespace, name=name)
 
 

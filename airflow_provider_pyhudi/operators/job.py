@@ -412,7 +412,7 @@ class PyhudiJobOperator(SparkSubmitOperator):
         plain = result.as_dict()
         plain["partition_count"] = len(result.partitions)
         plain["partitions"] = plain["partitions"][:MOST_PARTITIONS]
-        announce(self, context, plain)
+        announce(self, context, plain, result.partitions)
         return plain
 
     def get_openlineage_facets_on_start(self) -> Any:

@@ -1,13 +1,16 @@
 """Tables as assets: one name a table, and what tasks and watchers say of it."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import Asset, AssetAlias
+from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from airflow_provider_pyhudi.assets.events import events_from, instants_from
-from airflow_provider_pyhudi.assets.table import services_asset, table_asset
+from airflow_provider_pyhudi.assets.outlets import MOST_KEYS
+from airflow_provider_pyhudi.assets.table import partitions_asset, services_asset, table_asset
 from airflow_provider_pyhudi.assets.uri import (
     asset_uri,
     create_asset,
@@ -93,10 +96,16 @@ def test_the_dataset_of_lineage_has_the_name_that_others_give_it() -> None:
     assert (found.namespace, found.name) == ("s3://bucket", "lake/t")
 
 
+def test_to_lineage_the_partitions_of_a_table_are_the_table() -> None:
+    pytest.importorskip("openlineage.client")
+    found = to_openlineage(partitions_asset("s3://bucket/lake/t"), None)
+    assert (found.namespace, found.name) == ("s3://bucket", "lake/t")
+
+
 def submitted(monkeypatch: pytest.MonkeyPatch, task: Any, result: JobResult = RESULT) -> Any:
-    """The events that a task tells of its outlets."""
+    """The events that a task tells of its outlets, in Airflow's own keeping."""
     catch_submissions(monkeypatch, result)
-    context = task_context(task)
+    context = task_context(task) | {"outlet_events": OutletEventAccessors()}
     task.execute(context)
     return context["outlet_events"]
 
@@ -150,9 +159,9 @@ def test_a_path_that_is_known_at_run_time_is_told_by_an_alias(monkeypatch) -> No
     task = upsert(base_path="{{ 'lake' }}/flights", source="/landing")
     (alias,) = task.outlets
     assert isinstance(alias, AssetAlias)
-    ((asset, extra),) = submitted(monkeypatch, task)[alias].added
-    assert asset == table_asset("/lake/flights")
-    assert extra["instant"] == RESULT.instant
+    (event,) = submitted(monkeypatch, task)[alias].asset_alias_events
+    assert event.dest_asset_key.uri == table_asset("/lake/flights").uri
+    assert event.extra["instant"] == RESULT.instant
 
 
 def test_an_alias_has_no_event_where_nothing_was_made(monkeypatch) -> None:
@@ -160,7 +169,7 @@ def test_an_alias_has_no_event_where_nothing_was_made(monkeypatch) -> None:
         status="nothing_to_do", operation="upsert", table="flights", base_path="/lake/flights"
     )
     task = upsert(base_path="{{ 'lake' }}/flights")
-    assert submitted(monkeypatch, task, nothing)[task.outlets[0]].added == []
+    assert submitted(monkeypatch, task, nothing)[task.outlets[0]].asset_alias_events == []
 
 
 def test_a_path_below_a_connection_is_told_by_an_alias() -> None:
@@ -175,6 +184,50 @@ def test_an_outlet_of_the_users_own_stays_and_is_told_too(monkeypatch) -> None:
     task = upsert(outlets=given)
     assert task.outlets == given
     assert submitted(monkeypatch, task)[own].extra["instant"] == RESULT.instant
+
+
+def test_each_partition_has_an_event_where_they_are_an_outlet_and_rows_have_one_of_all(
+    monkeypatch,
+) -> None:
+    """An event with a key starts no DAG that has no partitions, so rows keep theirs without one."""
+    task = upsert(outlets=[partitions_asset("/lake//flights/")])
+    assert task.outlets == [partitions_asset("/lake/flights"), table_asset("/lake/flights")]
+    events = submitted(monkeypatch, task)
+    of_partitions, of_rows = (events[each] for each in task.outlets)
+    assert of_partitions.partition_keys == {"EWR", "JFK"}
+    assert of_partitions.extra["instant"] == RESULT.instant
+    assert of_rows.partition_keys == set()
+
+
+def test_all_partitions_have_events_though_the_answer_has_the_first_of_them(monkeypatch) -> None:
+    paths = tuple(f"day={n:04}" for n in range(MOST_KEYS))
+    events = submitted(
+        monkeypatch,
+        upsert(outlets=[partitions_asset("/lake/flights")]),
+        replace(RESULT, partitions=paths),
+    )
+    assert events[partitions_asset("/lake/flights")].partition_keys == set(paths)
+    assert len(events[table_asset("/lake/flights")].extra["partitions"]) < len(paths)
+
+
+def test_what_airflow_takes_for_no_key_is_left_out_and_the_task_is_green(
+    monkeypatch, caplog
+) -> None:
+    odd = ("", " ", "x" * 251, *(f"{n}" for n in range(MOST_KEYS + 2)))
+    events = submitted(
+        monkeypatch,
+        upsert(outlets=[partitions_asset("/lake/flights")]),
+        replace(RESULT, partitions=odd),
+    )
+    assert len(events[partitions_asset("/lake/flights")].partition_keys) == MOST_KEYS
+    assert "5 of 1005 partitions have no event" in caplog.text
+
+
+def test_the_event_of_a_partition_is_read_as_one_of_it() -> None:
+    told = {"base_path": "/t", "instant": "1", "operation": "upsert"}
+    events = [SimpleNamespace(extra=told, partition_key="x=1")]
+    (found,) = events_from({"triggering_asset_events": {partitions_asset("/t"): events}})
+    assert (found.partitions, found.instants, found.records) == (("x=1",), ("1",), {})
 
 
 def test_events_of_tasks_and_watchers_are_read_alike() -> None:

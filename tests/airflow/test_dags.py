@@ -1,13 +1,39 @@
 """The example DAGs as Airflow parses them."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.exceptions import AirflowFailException
 
-NAMES = ["bootstrap", "flight_changes", "flights", "maintenance", "restore"]
+NAMES = [
+    *("bootstrap", "flight_changes", "flight_days", "flight_delays", "flight_parts", "flights"),
+    *("maintenance", "restore"),
+]
 DAGS = Path(__file__).resolve().parents[2] / "dags"
+MOST_S = 0.1
+"""CPU seconds that a file may take once Airflow and the provider are loaded."""
+PARSING = f"""
+import json, sys, time
+from pathlib import Path
+
+sys.path[:0] = {[path for path in sys.path if path]!r}
+import airflow.providers.apache.spark.operators.spark_submit
+from airflow.dag_processing.dagbag import DagBag
+
+taken, before = {{}}, set(sys.modules)
+for _ in range(3):
+    for file in Path({str(DAGS)!r}).glob("*.py"):
+        began = time.process_time()
+        DagBag(dag_folder=str(file))
+        taken.setdefault(file.name, []).append(time.process_time() - began)
+heavy = {{"fastavro", "numpy", "pandas", "pyarrow", "pyspark"}}
+print(json.dumps([taken, sorted(heavy & (set(sys.modules) - before))]))
+"""
+"""Reads each file thrice, the first time with what it imports, in a process that has no more."""
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +43,24 @@ def bag() -> DagBag:
 
 def test_every_dag_imports_clean(bag: DagBag) -> None:
     assert (bag.import_errors, sorted(bag.dags)) == ({}, NAMES)
+
+
+def test_a_dag_processor_reads_each_file_at_once_and_loads_nothing_heavy_for_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PARSING], capture_output=True, text=True, check=True
+    )
+    taken, heavy = json.loads(done.stdout.splitlines()[-1])
+    assert heavy == []
+    assert {file: times for file, times in taken.items() if min(times) > MOST_S} == {}
+
+
+def test_each_day_of_a_backfill_takes_its_turn_and_each_partition_starts_a_run(
+    bag: DagBag,
+) -> None:
+    days, delays = bag.dags["flight_days"], bag.dags["flight_delays"]
+    assert days.get_task("upsert").max_active_tis_per_dag == 1
+    (asset,) = (each for each in days.get_task("upsert").outlets if each.uri.endswith("/*"))
+    assert delays.timetable.asset_condition == asset
 
 
 def test_the_flights_have_a_month_as_their_interval(bag: DagBag) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.airflow_live.browser import Browser, is_ci, why_no_browser
+from tests.airflow_live.browser import KEPT, Browser, is_ci, why_no_browser
 from tests.airflow_live.browser import browser as chromium
 from tests.airflow_live.server import LiveAirflow, running, why_not
 from tests.interop import hudi_home
@@ -23,6 +23,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.live)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say where the pictures of pages are."""
+    pictures = len(list(KEPT.glob("*.png")))
+    if pictures:
+        terminalreporter.write_line(f"{pictures} pictures of pages are in {KEPT}")
+
+
 @pytest.fixture(scope="session")
 def airflow() -> Iterator[LiveAirflow]:
     """Airflow with the example DAGs and those of these tests."""
@@ -32,7 +39,8 @@ def airflow() -> Iterator[LiveAirflow]:
     assert not missing, missing
     # Whoever ends the tests, as CI does after some minutes, ends what they have started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with running(LiveAirflow(dags=[EXAMPLES, DAGS])) as started:
+    # Sensors that poke hold a worker each, which others are not to wait for.
+    with running(LiveAirflow(dags=[EXAMPLES, DAGS], pools={"pokes": 3})) as started:
         yield started
 
 

@@ -68,7 +68,6 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/page/plugin.py:PyhudiPlugin.external_views": "Airflow's contract",
     "airflow_provider_pyhudi/page/plugin.py:PyhudiPlugin.fastapi_apps": "Airflow's contract",
     "airflow_provider_pyhudi/retries.py:SpreadRetries.evaluate": "Airflow's contract",
-    "airflow_provider_pyhudi/sensors/partition.py:PyhudiPartitionSensor": "for DAGs",
     "airflow_provider_pyhudi/sensors/table_service.py:PyhudiTableServiceSensor": "for DAGs",
     "airflow_provider_pyhudi/sensors/waiting.py:PyhudiTableSensor.execute_complete": (
         "Airflow calls it by name when the trigger has fired"
