@@ -83,8 +83,8 @@ class ArchiveConfig:
         by_commits = found.clean_policy is CleanPolicy.COMMITS
         if by_commits and found.least_commits <= found.commits_retained:
             _log.warning(
-                "%s is %d, which should be greater than %s, %d; the commits whose files cleans keep, "
-                "and two more, stay on the timeline regardless",
+                "%s is %d, which should be greater than %s, %d; the commits whose files cleans "
+                "keep, and two more, stay on the timeline regardless",
                 *(LEAST_COMMITS.key, found.least_commits),
                 *(COMMITS_RETAINED.key, found.commits_retained),
             )
