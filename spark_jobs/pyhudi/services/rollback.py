@@ -54,7 +54,7 @@ from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.appended import append_rollback_block, is_own_log, logs_with_blocks_of
 from pyhudi.transaction.heartbeat import delete_heartbeat
 from pyhudi.transaction.instant_run import complete_instant, draw_instant
-from pyhudi.transaction.markers import delete_markers, delete_written, read_markers
+from pyhudi.transaction.markers import delete_markers, delete_written, read_markers_twice
 
 Delete: TypeAlias = Callable[[Table, Instant, RollbackPlan], None]
 """Deletes the files that the plan of a rollback names, which is on the timeline by then."""
@@ -182,7 +182,7 @@ def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
     Source: MarkerBasedRollbackStrategy, Hudi 0.15, which takes back blocks of log files always.
     """
     storage = table.storage
-    marked = {file.path for file in read_markers(storage, write.time)}
+    marked = {file.path for file in read_markers_twice(storage, write.time)}
     if not marked:
         found = table.listing.files()
         marked = {file.path for file in found.base_files if file.instant == write.time}

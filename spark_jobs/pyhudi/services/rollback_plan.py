@@ -24,6 +24,19 @@ class PresentFiles:
     logs: tuple[LogFile, ...]
 
     @property
+    def paths(self) -> frozenset[str]:
+        """Each file by its path relative to the table."""
+        return frozenset(each.path for each in (*self.bases, *self.logs))
+
+    def joined(self, others: PresentFiles) -> PresentFiles:
+        """These, and of others those that are not among them."""
+        known = self.paths
+        return PresentFiles(
+            bases=(*self.bases, *(each for each in others.bases if each.path not in known)),
+            logs=(*self.logs, *(each for each in others.logs if each.path not in known)),
+        )
+
+    @property
     def groups(self) -> frozenset[GroupId]:
         """The file groups that have any file."""
         bases = {(file.partition, file.file_id) for file in self.bases}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections import defaultdict
 from dataclasses import dataclass
 
 from pyhudi.actions.savepoint import SavepointMetadata
@@ -158,7 +159,7 @@ def _why_cleaned(table: Table, instant: str) -> str | None:
 
 def _files_at(table: Table, instant: str) -> dict[str, tuple[str, ...]]:
     """The names of the files that make up the table as of a write, by partition."""
-    names: dict[str, list[str]] = {partition: [] for partition in table.partitions()}
+    names: dict[str, list[str]] = defaultdict(list, {each: [] for each in table.partitions()})
     slices = table.latest_slices(as_of=instant)
     later = _logs_of_later(table, instant)
     for found in slices:
