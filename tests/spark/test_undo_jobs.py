@@ -39,6 +39,7 @@ def test_a_job_prints_its_result_and_says_why_it_refuses(tmp_path: Path) -> None
 def test_files_are_deleted_by_tasks_of_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(deletion, "_IN_DRIVER", 0)
     monkeypatch.setattr(deletion, "_FILES_A_TASK", 1)
     table = golden_copy("v6_cow_rollback", tmp_path)
     first, *_, latest = open_table(table).timeline.write_instants().completed()

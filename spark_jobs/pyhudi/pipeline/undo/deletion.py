@@ -18,7 +18,9 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
 
-_FILES_A_TASK = 100
+# As many as a clean deletes here, and in a task.
+_IN_DRIVER = 16
+_FILES_A_TASK = 50
 _DELETED = pa.schema({"files": pa.int64()})
 
 
@@ -32,11 +34,10 @@ def _delete(
     runner: Runner, most_tasks: int, table: Table, rollback: Instant, plan: RollbackPlan
 ) -> None:
     files = sum(1 for _ in files_to_delete(plan))
-    count = min(-(-files // _FILES_A_TASK), most_tasks)
-    if count <= 1:
+    if files <= _IN_DRIVER:
         delete_here(table, rollback, plan)
         return
-    active = table.active
+    count, active = min(-(-files // _FILES_A_TASK), most_tasks), table.active
 
     def delete_some(_: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
         # Read here: a task gets no list of all files with its function.
