@@ -444,3 +444,20 @@ def test_a_restore_to_the_first_write_that_is_not_archived_loses_none_of_those_t
     savepoint(storage, later(2), mode="delete", instant=saved)
     with pytest.raises(RequestError, match="only write that has not been archived"):
         roll_back(storage, later(3), saved)
+
+
+def test_a_pending_clustering_of_hudi_is_rolled_back_on_request(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_pending_clustering", tmp_path)
+    opened = open_table(str(table))
+    before, files = row_texts(pyhudi.read_table(table)), set(table.rglob("*.parquet"))
+    (planned,) = (each for each in opened.timeline.pending() if each.action.writes_rows)
+    assert opened.clustered_groups()
+    request = RollbackRequest(base_path=str(table), instant=planned.time)
+    done = rollback_table(HERE, request)
+    assert (done.status, done.files["deleted"]) == ("committed", 0)
+    after = open_table(str(table))
+    assert not after.timeline.write_instants().contains(planned.time)
+    assert not after.clustered_groups()
+    assert list((table / ".hoodie").glob(f"{planned.time}.*")) == []
+    assert (row_texts(pyhudi.read_table(table)), set(table.rglob("*.parquet"))) == (before, files)
+    assert rollback_table(HERE, request).status == "already_committed"
