@@ -26,7 +26,7 @@ class PresentFiles:
     @property
     def paths(self) -> frozenset[str]:
         """Each file by its path relative to the table."""
-        return frozenset(each.path for each in (*self.bases, *self.logs))
+        return frozenset({*(file.path for file in self.bases), *(log.path for log in self.logs)})
 
     def joined(self, others: PresentFiles) -> PresentFiles:
         """These, and of others those that are not among them."""
