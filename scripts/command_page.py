@@ -164,7 +164,9 @@ CHAPTERS = {
     "savepoint": (
         "--user ops --comment nightly",
         "Keeps the files of the latest write, or of the one that `--instant` names, from "
-        "every service. `--mode list` lists savepoints, `--mode delete` deletes one.",
+        "every service. `--mode list` lists savepoints, `--mode delete` deletes one. With "
+        "`--dry-run` it says which files it would keep, or, of one that is to be deleted, which "
+        "ones nothing but that savepoint keeps.",
     ),
     "rollback": (
         "--instant {later} --dry-run",

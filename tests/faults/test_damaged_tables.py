@@ -23,6 +23,7 @@ from tests.support.golden_memory import read_texts
 from tests.support.in_process import (
     NOW_MS,
     Rows,
+    archive,
     clock_at,
     compaction,
     data_files,
@@ -255,3 +256,51 @@ def test_looking_costs_one_small_file_for_each_write() -> None:
 
     writes = len(load_table(storage).timeline.write_instants().completed())
     assert calls(skip=False) - calls(skip=True) == writes
+
+
+def archived() -> tuple[MemoryStorage, str, Rows]:
+    """A table whose older delta commits are archived, and a log file of theirs that is read."""
+    storage, options = MemoryStorage(now_ms=NOW_MS), options_of("MERGE_ON_READ")
+    batches: list[Rows] = [FIRST, SECOND, *({("y", "c"): (number, "y")} for number in range(3, 8))]
+    for number, batch in enumerate(batches):
+        write(storage, batch, clock_at(NOW_MS + 1_000 * number), options=options)
+    path = newest(storage, "x", log=True)
+    archive(storage, clock_at(NOW_MS + 10_000))
+    return storage, path, {**FIRST, **SECOND, **batches[-1]}
+
+
+def test_a_log_file_of_an_archived_write_that_is_damaged_is_told_by_name() -> None:
+    """Its bytes may be rows, and what wrote them is known from the archive."""
+    whole, path, rows = archived()
+    assert read_rows(whole) == rows
+    data = whole.files[path]
+    flipped = bytes([*data[:3], data[3] ^ 0xFF, *data[4:]])
+    for what, damaged in (("cut", data[:-3]), ("cut midway", data[:70]), ("flipped", flipped)):
+        storage = whole.copy()
+        storage.put(path, damaged)
+        told = rf"{re.escape(path)} .*which the write|{re.escape(path)} ends at byte"
+        for act in (
+            partial(read_rows, storage),
+            compaction(storage, LATER).schedule_and_execute,
+        ):
+            with pytest.raises(CorruptTableError, match=told):
+                act()
+        left = {**rows, ("x", "b"): FIRST["x", "b"]}
+        assert read_rows_skipping(storage) == left, what
+
+
+def test_the_archive_is_not_asked_about_whole_files_nor_blamed_for_dead_writes() -> None:
+    whole, path, rows = archived()
+    reads = list[str]()
+
+    class Reading(FaultyStorage):
+        def read(self, path: str) -> bytes:
+            reads.append(path)
+            return super().read(path)
+
+    assert read_rows(Reading(whole, Faults())) == rows
+    assert not [each for each in reads if "archive" in each]
+    torn = path.replace(".log.1_", ".log.2_")
+    whole.put(torn, whole.files[path][:70])
+    assert read_rows(Reading(whole, Faults())) == rows
+    assert [each for each in reads if "archive" in each]

@@ -7,6 +7,7 @@ import ast
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,15 @@ from pyhudi.table.table import load_table
 from pyhudi.timeline.active import Metadata
 from pyhudi.timeline.instant import Action, Instant, State
 from tests.support.golden import golden_copy, golden_table
-from tests.support.hostile import TIME, decoders, little_room, made_up
+from tests.support.hostile import (
+    BASE_BYTES,
+    PER_BYTE,
+    TIME,
+    decoders,
+    little_room,
+    made_up,
+    measured,
+)
 from tests.support.in_process import clock_at, outcome
 from tests.support.orders import clean, orders, write
 from tests.support.points import EXAMPLES, IS_LONG
@@ -36,6 +45,8 @@ from tests.support.timelines import active_of
 
 DECODERS = decoders()
 HANGS_AFTER_S = 20
+MEASURED = 5
+"""Of so many examples the memory of one is measured, which takes time."""
 TOO_LONG = timedelta(seconds=5)
 LATE = "20990101000000001"
 
@@ -76,13 +87,18 @@ def test_made_up_bytes_are_refused_by_the_name_of_their_file(
     def examine(data: bytes) -> None:
         nonlocal tried
         tried += 1
-        signal.setitimer(signal.ITIMER_REAL, HANGS_AFTER_S)
-        try:
-            decoder.read(decoder.storage(data))
-        except HudiError as error:
-            assert decoder.path in str(error), error  # noqa: PT017 - most examples raise none
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        storage = decoder.storage(data)
+        watch = measured() if tried % MEASURED == 0 else nullcontext(int)
+        with watch as most_bytes:
+            signal.setitimer(signal.ITIMER_REAL, HANGS_AFTER_S)
+            try:
+                decoder.read(storage)
+            except HudiError as error:
+                assert decoder.path in str(error), error  # noqa: PT017 - most examples raise none
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            size = sum(map(len, storage.files.values()))
+            assert most_bytes() <= BASE_BYTES + PER_BYTE * size
 
     examine()
     record_property("examples", (name, tried))

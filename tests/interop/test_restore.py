@@ -20,12 +20,14 @@ from pyhudi.pipeline.undo.rollback import rollback_table
 from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.storage import Storage
+from pyhudi.table.table import load_table
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.rows import assert_same_rows, user_columns
 from tests.interop.scenarios import Scenario
 from tests.interop.test_merge_on_read import MERGE_ON_READ
 from tests.support.faulty import Fault, Faults, FaultyStorage, Killed
+from tests.support.golden import golden_copy
 from tests.support.in_process import outcome
 from tests.support.orders import HERE, write
 
@@ -139,6 +141,42 @@ def test_a_rollback_leaves_what_that_of_hudi_leaves(
     assert roll_back(own, instant).status == "committed"
     assert_same_rows(hudi.read(own), before)
     check_alike(hudi, theirs, own)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hudi_takes_back_what_we_wrote(kind: str, hudi: RealHudi, tmp_path: Path) -> None:
+    """By a rollback and by a restore; both leave what ours leave."""
+    table, options = tmp_path / "table", {**SCENARIO.options, **KINDS[kind]}
+    write(table, SCENARIO.batch(range(30), 1), "insert", options)
+    saved = write(table, SCENARIO.batch(range(20, 36), 2), "upsert", options).instant
+    before = ours.read(table)
+    hudi.ask("savepoint", table=str(table), instant=saved)
+    last = write(table, SCENARIO.batch(range(15, 40), 3), "upsert", options).instant
+    assert saved
+    assert last
+    theirs, own = copy_of(table, "theirs"), copy_of(table, "own")
+    assert hudi.ask("rollback", table=str(theirs), instant=last)
+    roll_back(own, last)
+    for each in (theirs, own):
+        assert_same_rows(hudi.read(each), before)
+        assert_same_rows(ours.read(each), before)
+    assert data_of(own) == data_of(theirs)
+    assert timeline_of(own) == timeline_of(theirs)
+    write(table, SCENARIO.batch(range(0, 12, 3), 4), "insert_overwrite", options)
+    theirs, own = copy_of(table, "restored"), copy_of(table, "restored here")
+    hudi.ask("restore", table=str(theirs), instant=saved)
+    restore(own, saved)
+    assert_same_rows(hudi.read(theirs), before)
+    check_alike(hudi, theirs, own)
+
+
+def test_hudi_goes_on_after_its_clustering_is_rolled_back(hudi: RealHudi, tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_pending_clustering", tmp_path)
+    (planned,) = load_table(open_storage(str(table))).timeline.pending_writes()
+    before = hudi.read(table)
+    assert roll_back(table, planned.time).status == "committed"
+    assert_same_rows(hudi.read(table), before)
+    assert hudi.failures(table) == []
 
 
 def test_savepoints_name_the_same_files(hudi: RealHudi, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pyhudi.config.options.operations import Operation
 from pyhudi.config.table import TableType
 from pyhudi.filegroup.names import base_file_name, file_path
 from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileSlice, GroupId
-from pyhudi.fileslice.logs import counted_blocks
+from pyhudi.fileslice.logs import KnownWrites, counted_blocks
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.logfile.reader import Block
@@ -238,7 +238,7 @@ def read_logs(
     if not found.log_files:
         return {}, ()
     names = [log.path for log in found.log_files]
-    writes = {log.path: log.writes for log in found.log_files}
+    writes = KnownWrites(active={log.path: log.writes for log in found.log_files})
     blocks = counted_blocks(names, storage.open_input, counts, writes=writes)
     changes: dict[str, str | None] = {}
     data = {name: storage.read(name) for name in names}

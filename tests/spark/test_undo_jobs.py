@@ -11,7 +11,7 @@ import pyhudi
 import pyhudi.spark
 from pyhudi.jobs.request import FAILURE_MARKER, RESULT_MARKER
 from pyhudi.jobs.result import JobResult
-from pyhudi.pipeline.undo import service_run
+from pyhudi.pipeline.undo import deletion
 from pyhudi.table.table import open_table
 from tests.support.golden import golden_copy, row_texts
 
@@ -39,7 +39,8 @@ def test_a_job_prints_its_result_and_says_why_it_refuses(tmp_path: Path) -> None
 def test_files_are_deleted_by_tasks_of_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_run, "_FILES_A_TASK", 1)
+    monkeypatch.setattr(deletion, "_IN_DRIVER", 0)
+    monkeypatch.setattr(deletion, "_FILES_A_TASK", 1)
     table = golden_copy("v6_cow_rollback", tmp_path)
     first, *_, latest = open_table(table).timeline.write_instants().completed()
     before = row_texts(pyhudi.read_table(table, as_of=first.time))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyhudi.cli.validation.findings import Grade
 from pyhudi.cli.validation.validate import Scope, validate_table
+from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
 from pyhudi.table.table import open_table
 from tests.support.kill_cases import INLINE, NEXT, SERVICES, Before, Kill
 from tests.support.orders import Row, clean, compact, rows_of, write
@@ -23,7 +24,8 @@ def check_goes_on(table: Path, kill: Kill, before: Before, seen: list[Row]) -> N
     assert rows_of(table) in [before.then(each) for each in ends]
     rows = rows_of(table)
     if "compact" in kill.operation:
-        compact(table, INLINE, mode="execute")
+        kind = LOG_COMPACTION_KIND if kill.operation == "log compaction" else COMPACTION_KIND
+        compact(table, INLINE, mode="execute", kind=kind)
     clean(table, SERVICES)
     assert rows_of(table) == rows
     assert left_by_nobody(table) == []

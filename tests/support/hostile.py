@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import resource
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from pyarrow import orc
 from pyhudi.basefile.bloom.filter import DYNAMIC_V0, SIMPLE, BloomBuilder, BloomParameters
 from pyhudi.basefile.footer import BLOOM_FILTER, BLOOM_TYPE_CODE, ORC_AVRO_SCHEMA
 from pyhudi.basefile.orc.tail import with_user_metadata
+from pyhudi.config.options.locks import LockConfig, LockProvider
+from pyhudi.config.versions import TableVersion, TimelineLayout
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import HudiError
 from pyhudi.filegroup.promised import promises_of
@@ -25,18 +28,31 @@ from pyhudi.fileslice.opener import open_base
 from pyhudi.logfile.framing import BlockKind, HeaderKey, encode_block
 from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.bootstrap_index import FILE_ID_INDEX, PARTITION_INDEX, read_bootstrap_index
+from pyhudi.table.history import History
 from pyhudi.table.properties_file import PROPERTIES_FILE, load_config
 from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action, Instant, State
+from pyhudi.timeline.layout import file_name
 from pyhudi.transaction.heartbeat import is_alive
+from pyhudi.transaction.lock.lease import Lease
+from pyhudi.transaction.lock.lock_file import lock_text
+from pyhudi.transaction.lock.opening import open_lock
+from pyhudi.transaction.lock.storage_based import LOCK_OBJECT
 from pyhudi.transaction.markers import read_markers
+from pyhudi.transaction.process import ProcessMark
 from tests.support import damage
+from tests.support.clocks import FakeClock
 from tests.support.golden import golden_table
 from tests.support.log_files import SCHEMA
 from tests.support.memory import MemoryStorage
 from tests.support.timelines import active_of
+from tests.support.versions import VersionedMemory
 
 TIME = "20260101000000001"
+BASE_BYTES, PER_BYTE = 4 << 20, 1_032
+"""What an example may take: this, and for a byte of its file as much as deflate makes of one."""
+_POOLS: list[pa.MemoryPool] = []
+"""Kept, as what was made in one may be let go later."""
 ROOM_BYTES = 512 << 20
 """What an example may take beside what the process has taken: no length of two GiB fits in."""
 
@@ -91,6 +107,21 @@ def made_up(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
 
 
 @contextmanager
+def measured() -> Iterator[Callable[[], int]]:
+    """A span of which it can be told how many bytes Arrow and Python took at most at once."""
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    _POOLS.append(pool)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        yield lambda: (pool.max_memory() or 0) + tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+
+
+@contextmanager
 def little_room() -> Iterator[None]:
     """A span in which the process cannot take much more memory than it has."""
     before = resource.getrlimit(resource.RLIMIT_AS)
@@ -105,7 +136,14 @@ def little_room() -> Iterator[None]:
 
 def decoders() -> Mapping[str, Decoder]:
     """Every kind of file that a reader or writer opens, by its name in words."""
-    return {**_timeline(), **_table_files(), **_base_files(), **_log_files()}
+    return {
+        **_timeline(),
+        **_later_timeline(),
+        **_table_files(),
+        **_locks(),
+        **_base_files(),
+        **_log_files(),
+    }
 
 
 def _timeline() -> dict[str, Decoder]:
@@ -182,6 +220,64 @@ def _timeline() -> dict[str, Decoder]:
             "replacecommit.requested",
             "replacecommit.requested",
         ),
+    }
+
+
+def _later_timeline() -> dict[str, Decoder]:
+    """What layout 2 of the timeline has, of table versions 8 and 9."""
+    table, folder = "v9_cow_archived", ".hoodie/timeline/history"
+    found = Instant(
+        time=TIME, action=Action.COMMIT, state=State.COMPLETED, completion_time=TIME[:-1] + "9"
+    )
+    seeds = _seeds("v9_cow_basic", ".hoodie/timeline/*_*.commit")[:1]
+    seeds += _seeds("v9_cow_overwrite", ".hoodie/timeline/*_*.replacecommit")[:1]
+    seeds += _seeds("v9_mor_basic", ".hoodie/timeline/*_*.deltacommit")[:1]
+    (archived, *_) = sorted(golden_table(table).glob(f"{folder}/*.parquet"))
+    names = {"files": [{"fileName": archived.name, "fileLen": 1}]}
+    manifest = json.dumps(names).encode()
+
+    def read_commit(storage: MemoryStorage) -> None:
+        found_there = active_of(storage, TableVersion.NINE).read_replace_commit(found)
+        tuple(promises_of(TIME, found_there.commit.write_stats, {}))
+
+    def read_manifest(storage: MemoryStorage) -> None:
+        storage.put(f"{folder}/{archived.name}", b"")
+        History(storage=storage, folder=folder).files()
+
+    def read_history(storage: MemoryStorage) -> None:
+        storage.put(f"{folder}/manifest_1", manifest)
+        ArchivedTimeline(storage=storage, folder=folder, layout=TimelineLayout.TWO).load()
+
+    return {
+        "commit metadata, version 9": Decoder(
+            f".hoodie/timeline/{file_name(found, TableVersion.NINE)}", seeds, read_commit
+        ),
+        "manifest of the archive, version 9": Decoder(
+            f"{folder}/manifest_1", _seeds(table, f"{folder}/manifest_*"), read_manifest
+        ),
+        "archive file, version 9": Decoder(
+            f"{folder}/{archived.name}", [archived.read_bytes()], read_history
+        ),
+    }
+
+
+def _locks() -> dict[str, Decoder]:
+    clock = FakeClock(0)
+
+    def look(storage: MemoryStorage) -> None:
+        open_lock(storage, LockConfig(provider=LockProvider.FILE_SYSTEM), clock).look()
+
+    def look_at_lease(storage: MemoryStorage) -> None:
+        store = VersionedMemory(clock)
+        for path, data in storage.files.items():
+            store.put(path, data)
+        open_lock(store, LockConfig(provider=LockProvider.STORAGE), clock).look()
+
+    lease = Lease(is_over=False, until_ms=1, owner="a").to_bytes()
+    mark = lock_text("a", ProcessMark.here(), 1)
+    return {
+        "lock of the file system provider": Decoder(".hoodie/lock", [mark], look),
+        "lock of the storage-based provider": Decoder(LOCK_OBJECT, [lease], look_at_lease),
     }
 
 

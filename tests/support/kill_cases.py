@@ -26,6 +26,8 @@ INLINE: Final = {**DUE, "hoodie.compact.inline": "true"}
 NEW: Final = many(range(4, 12), 90, "new")
 UPDATES: Final = NEW.slice(0, 4)
 NEXT: Final = many(range(2, 6), 99, "next")
+_MANY: Final = 18
+"""Partitions, of each of which a file goes."""
 ATTEMPTS: Final = 4
 """Of a task, on the sessions of ``victims``."""
 
@@ -107,6 +109,10 @@ def kills() -> list[Kill]:
         *_kills("rollback", "rollback.py", _taken_back, _ROLLBACK),
         *_kills("rollback, log files", "rollback.py", _log_taken_back, _ROLLBACK_OF_LOGS),
         *_kills("restore", "restore.py", _saved, _RESTORE),
+        *_kills("log compaction", "compaction.py", _log_compactable, _LOG_COMPACTION),
+        *_kills("savepoint", "savepoint.py", _to_save, _SAVEPOINT),
+        *_kills("rollback, many files", "rollback.py", _much_taken_back, _IN_TASKS),
+        *_kills("restore, many files", "restore.py", _much_saved, _IN_TASKS),
     ]
 
 
@@ -143,6 +149,16 @@ _ROLLBACK: Final[tuple[Stage, ...]] = (
     ("files go", "delete", _BASE),
     ("rollback completes", "create", r"\.rollback$"),
 )
+_LOG_COMPACTION: Final[tuple[Stage, ...]] = (
+    ("log compaction is planned", "create", r"\.logcompaction\.requested$"),
+    ("compacted log files", "fill", _LOG_FILE),
+    ("log compaction commits", "create", r"\d\.deltacommit$"),
+)
+_SAVEPOINT: Final[tuple[Stage, ...]] = (
+    ("savepoint completes", "create", r"\.savepoint$"),
+    ("savepoint is noted", "create", r"\.savepoint\.inflight$"),
+)
+_IN_TASKS: Final[tuple[Stage, ...]] = (("files go in tasks", "delete", _BASE),)
 _ROLLBACK_OF_LOGS: Final[tuple[Stage, ...]] = (("log blocks are taken back", "put", _LOG_FILE),)
 _RESTORE: Final[tuple[Stage, ...]] = (
     ("restore is planned", "create", r"\.restore\.requested$"),
@@ -155,7 +171,8 @@ def _kills(
     operation: str, script: str, make: Callable[[Path], Before], stages: Sequence[Stage]
 ) -> Iterator[Kill]:
     for stage, call, path in stages:
-        is_in_worker = call in _IN_WORKERS or (script == "clean.py" and call == "delete")
+        deletes_in_tasks = script == "clean.py" or stages is _IN_TASKS
+        is_in_worker = call in _IN_WORKERS or (deletes_in_tasks and call == "delete")
         for victim, times in ((DRIVER, 1), (JVM, 1), (WORKER, 1), (WORKER, ATTEMPTS)):
             if victim != WORKER or is_in_worker:
                 trap = Trap(victim=victim, call=call, path=path, times=times)
@@ -210,6 +227,41 @@ def _saved(folder: Path) -> Before:
     for rows in (NEW.slice(0, 2), NEW):
         write(table, rows, "upsert", {**OPTIONS, **NO_SERVICES})
     return _serving(_with(NEW, old), old, OPTIONS, {}, f"--instant={saved}")
+
+
+def _log_compactable(folder: Path) -> Before:
+    old = _written(folder, 4, {**LOGGED, **NO_SERVICES})
+    due = {"hoodie.log.compaction.blocks.threshold": "2"}
+    return _serving(old, old, LOGGED, due, "--kind=log_compaction")
+
+
+def _to_save(folder: Path) -> Before:
+    old = _written(folder, 2, {**OPTIONS, **NO_SERVICES})
+    return _serving(old, old, OPTIONS, {}, "--user=me", "--comment=kept")
+
+
+def _much_taken_back(folder: Path) -> Before:
+    """A table of which the latest write made so many files that tasks delete them."""
+    old = _written(folder, 1, {**OPTIONS, **NO_SERVICES}, parts=_MANY)
+    instant = _rewritten(folder)
+    new = many(range(_MANY * 4), 9, "new", _MANY)
+    return _serving(new, old, OPTIONS, {}, f"--instant={instant}")
+
+
+def _much_saved(folder: Path) -> Before:
+    old = _written(folder, 1, {**OPTIONS, **NO_SERVICES}, parts=_MANY)
+    asked = SavepointRequest(base_path=str(folder / "table"), user="me", comment="many files")
+    saved = savepoint_table(HERE, asked).instant
+    _rewritten(folder)
+    new = many(range(_MANY * 4), 9, "new", _MANY)
+    return _serving(new, old, OPTIONS, {}, f"--instant={saved}")
+
+
+def _rewritten(folder: Path) -> str:
+    """Write every row of a table of many partitions anew; the instant."""
+    rows = many(range(_MANY * 4), 9, "new", _MANY)
+    done = write(folder / "table", rows, "upsert", {**OPTIONS, **NO_SERVICES})
+    return str(done.instant)
 
 
 def _written(folder: Path, times: int, options: Mapping[str, str], parts: int = 2) -> pa.Table:

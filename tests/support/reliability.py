@@ -28,8 +28,57 @@ _HEAD: Final = """\
 What the tests stop, damage and make up, and what holds. `make reliability` tries all of it and
 writes this page; `make test` tries a sample.
 
+## What is promised, and which test holds it
+
+The paths are those below `tests/`.
+
+| Promise | Test |
+|---|---|
 """
+PROMISES: Final[Mapping[str, tuple[str, ...]]] = {
+    "a write or service that dies or fails at any storage call is done or undone, whole": (
+        *("test_crash_in_write", "test_crash_in_restore", "test_crash_in_compaction"),
+        *("test_crash_in_bootstrap", "test_crash_on_bootstrapped", "test_crash_in_later_versions"),
+    ),
+    "a recovery that dies is gone on with by the next": ("test_crash_in_recovery",),
+    "an archiver that dies loses no instant and archives none twice": ("test_crash_in_archive",),
+    "a clean that dies or is late deletes nothing that somebody needs, and is finished": (
+        "test_clean",
+    ),
+    "readers of any retained instant find every file, between any two calls of a service": (
+        *("test_readers_meanwhile", "test_clean", "test_crash_in_restore"),
+    ),
+    "writers one at a time: of those that begin at once one goes on, and nobody loses a row": (
+        *("test_rival_writers", "test_late_writers", "test_rivals_in_later_versions"),
+    ),
+    "writers beside each other: each lands whole on top of the other, or is told whom it met": (
+        *("test_optimistic_writers", "test_optimistic_protocol", "test_conflict_costs"),
+    ),
+    "services beside writers, readers, savepoints and each other, in every order": (
+        *("test_rival_services", "test_rival_restores", "test_crash_in_archive"),
+    ),
+    "a storage that gives no answer, or half of a listing, costs no row and no folder": (
+        *("test_slow_storage", "test_on_object_store"),
+    ),
+    "a task that runs twice, or goes on after its write, leaves no second file": (
+        *("test_task_attempts", "test_cluster"),
+    ),
+    "metadata that is torn, lost or foreign is read as Hudi reads it, or refused by name": (
+        "test_torn_metadata",
+    ),
+    "damage to what was committed is told by name, also where its write is archived": (
+        *("test_damaged_tables", "test_damaged_logs"),
+    ),
+    "bytes of any file end with an error that names it, soon and in little memory; no name in "
+    "metadata leads out of the table": ("test_hostile_bytes",),
+    "real processes: driver, JVM and workers killed, a full disk, writers at once": (
+        *("test_killed_processes", "test_killed_job", "test_full_disk", "test_cluster"),
+        *("test_rival_processes",),
+    ),
+}
+"""What is promised, with the modules of ``tests/faults`` that hold it."""
 _CRASHES: Final = """\
+
 ## Stopped at any storage call
 
 Every write and service below was stopped at each of its storage calls, by the functions
@@ -59,7 +108,9 @@ Of each table below every file that readers need was damaged, one at a time: los
 places, and of log files also each block lost and each byte flipped that says where a block lies, of
 which kind it is and of which write, two bits each. A read raises an error that names the file; none
 gave other rows (`tests/faults/test_damaged_tables.py`). Only tables of which the active timeline
-tells all files are listed; of archived commits nothing is known but the files themselves.
+tells all files are listed. Of a log file that an archived commit wrote, bytes that make no block
+are told by what the archive says of it, for which it is asked only then; a file of archived commits
+that is gone, or a log file that ends between two blocks, is not missed.
 
 Not told: changed values within Avro records, for which the format has no checksum, and within base
 files, as far as Parquet and ORC do not notice.
@@ -73,7 +124,8 @@ _BYTES: Final = """\
 Each file that a reader opens was given bytes that Hypothesis made up of sound ones: bits flipped,
 bytes lost, doubled and put in, lengths of two GiB. In a process with no room for those, each
 example ended at once, with an error of the engine that names the file, or with what such a file
-gives (`tests/faults/test_hostile_bytes.py`; `make fuzz` tries more).
+gives; what it took at most was a few MiB and, for each byte of the file, as much as deflate makes
+of one (`tests/faults/test_hostile_bytes.py`; `make fuzz` tries more).
 
 | Bytes of | Examples |
 |---|---:|
@@ -161,7 +213,7 @@ def write_page(*, courses: int, points: int, damages: int, examples: Mapping[str
         return
     killed = _killed_section()
     parts = [
-        _HEAD,
+        *head(),
         _CRASHES,
         *(row_of(case, course) for case, course in found),
         _row("all", "", "", *totals),
@@ -231,6 +283,13 @@ def _killed_section() -> str:
     return title + rest
 
 
+def head() -> Iterator[str]:
+    """The beginning of the page, with the promises."""
+    yield _HEAD
+    for promise, tests in PROMISES.items():
+        yield _row(promise, ", ".join(f"`faults/{test}.py`" for test in tests))
+
+
 def row_of(case: Stopped, course: Course) -> str:
     """The row of a case on the page."""
     return _row(case.operation, case.table_type, case.index, *_numbers(course))
@@ -244,8 +303,8 @@ def damage_row(name: str, every: Sequence[Damaged]) -> str:
 def numbers_on_page() -> list[list[int]]:
     """The numbers in each row of what is stopped, the last of which is their sum."""
     page = PAGE.read_text(encoding="utf-8")
-    _, head, rest = page.partition(_HEAD + _CRASHES)
-    assert head, f"{PAGE.name} begins otherwise; {REWRITE} writes it again"
+    _, found, rest = page.partition("".join([*head(), _CRASHES]))
+    assert found, f"{PAGE.name} begins otherwise; {REWRITE} writes it again"
     rows = rest.partition("\n\n")[0].splitlines()
     return [[int(each.replace(",", "")) for each in row.split("|")[4:-1]] for row in rows]
 

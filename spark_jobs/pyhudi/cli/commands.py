@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from pyhudi.cli.plans.archive import archive_plan
 from pyhudi.cli.plans.clean import clean_plan
 from pyhudi.cli.plans.compaction import compaction_plan
+from pyhudi.cli.plans.savepoint import savepoint_plan
 from pyhudi.cli.plans.undo import restore_plan, rollback_plan
 from pyhudi.cli.report import Report
 from pyhudi.cli.reports.description import options, schema
@@ -87,7 +88,7 @@ SERVICES: Mapping[str, tuple[Service, str]] = {
         "take the latest write back, or one that did not complete",
     ),
     "savepoint": (
-        Service(request=SavepointRequest, run=savepoint_table),
+        Service(request=SavepointRequest, run=savepoint_table, plan=savepoint_plan),
         "keep the files of a write from every service; list and delete savepoints",
     ),
     "restore": (

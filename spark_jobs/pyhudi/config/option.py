@@ -54,6 +54,10 @@ class Option(Generic[T]):
                 return self._parsed(key, options[key])
         return self.default
 
+    def is_given(self, options: Mapping[str, str]) -> bool:
+        """Whether these have it, under any of its keys."""
+        return not {self.key, *self.aliases}.isdisjoint(options)
+
     def _parsed(self, key: str, text: str) -> T:
         try:
             return self.parse(text.strip())

@@ -283,8 +283,7 @@ def _beside_writers(services: ServicesConfig, options: Mapping[str, str]) -> Ser
         OptionError: whatever is not committed is to be undone, and so what others write.
     Source: HoodieWriteConfig.Builder.autoAdjustConfigsForConcurrencyMode and validate, Hudi 1.1.
     """
-    is_told = not {FAILED_WRITES.key, *FAILED_WRITES.aliases}.isdisjoint(options)
-    if not is_told:
+    if not FAILED_WRITES.is_given(options):
         return replace(
             services, clean=replace(services.clean, failed_writes=FailedWritesPolicy.LAZY)
         )

@@ -6,10 +6,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 import pyarrow as pa
 
@@ -29,11 +28,29 @@ from pyhudi.schema.evolution.reconcile import reconcile
 
 OpenFile = Callable[[str], AbstractContextManager[pa.NativeFile]]
 """Opens the log file of a name."""
-LogWrites: TypeAlias = Mapping[str, Sequence[LogWrite]]
-"""The committed writes that are known of log files, by the names of these."""
-NO_WRITES: Final[LogWrites] = MappingProxyType({})
-
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownWrites:
+    """The committed writes that are known of log files, by the names of these.
+
+    ``active`` are those on the active timeline. ``archived`` tells the others, for which it has to
+    search; None where nobody asks.
+    """
+
+    active: Mapping[str, Sequence[LogWrite]] = field(default_factory=dict)
+    archived: Callable[[str], Sequence[LogWrite]] | None = None
+
+    def of(self, name: str, blocks: Sequence[Block]) -> Sequence[LogWrite]:
+        """Those of a file with these blocks: archived ones only where bytes are no whole block."""
+        known = self.active.get(name, ())
+        if self.archived is None or not any(block.is_torn for block in blocks):
+            return known
+        return (*known, *self.archived(name))
+
+
+NO_WRITES: Final = KnownWrites()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +81,7 @@ def read_log_records(
     schema: pa.Schema,
     reading: SliceReading,
     counts: LogCounts | None = None,
-    writes: LogWrites = NO_WRITES,
+    writes: KnownWrites = NO_WRITES,
 ) -> LogRecords:
     """What the log files of a slice say, one record a key; ``counts`` notes what they hold.
 
@@ -111,12 +128,12 @@ def counted_blocks(
     open_file: OpenFile,
     is_wanted: Callable[[str], bool],
     counts: LogCounts | None = None,
-    writes: LogWrites = NO_WRITES,
+    writes: KnownWrites = NO_WRITES,
 ) -> tuple[Block, ...]:
     """The blocks of a slice whose rows and deletes are read, by their headers alone.
 
-    ``writes`` has the committed writes of a file, which must be there: of files that it does not
-    name, as of writes that were never committed, bytes that are no whole block are left out.
+    ``writes`` has the committed writes of a file, which must be there: bytes that are no whole
+    block, and of no such write, are left out.
 
     Raises:
         CorruptTableError: a block that is whole and makes no sense, or committed and not there.
@@ -126,7 +143,7 @@ def counted_blocks(
     for name in names:
         with open_file(name) as source:
             own = list(_blocks(source, name))
-            for problem in log_problems(own, writes.get(name, ())):
+            for problem in log_problems(own, writes.of(name, own)):
                 raise CorruptTableError(
                     f"{name} {problem}: rows that were committed are lost. {WHAT_TO_DO}"
                 )

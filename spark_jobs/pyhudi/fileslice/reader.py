@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
 from pyhudi.basefile.condition import RowCondition
 from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.filegroup.slices import BaseFile, FileSlice
-from pyhudi.fileslice.logs import LogCounts, read_log_records
+from pyhudi.fileslice.logs import KnownWrites, LogCounts, read_log_records
 from pyhudi.fileslice.opener import OpenBaseFile, open_base, read_errors
 from pyhudi.fileslice.reading import SliceReading
 from pyhudi.fileslice.span import CommitSpan
@@ -130,7 +131,9 @@ def slice_records(
 
     names = [log.path for log in found.log_files]
     writes = {log.path: log.writes for log in found.log_files if log.writes}
-    return read_log_records(names, open_log, schema, reading, counts, writes)
+    archived = None if reading.archived is None else partial(reading.archived, storage)
+    known = KnownWrites(active=writes, archived=archived)
+    return read_log_records(names, open_log, schema, reading, counts, known)
 
 
 def slice_rows(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
 from pyhudi.config.options.merging import MergeMode
+from pyhudi.filegroup.slices import LogWrite
 from pyhudi.fileslice.span import CommitSpan
 from pyhudi.fileslice.stored_keys import key_columns, keys_of
 from pyhudi.keys.generators import KeyGenerator
@@ -26,7 +28,9 @@ class SliceReading:
     Blocks of writes that are not committed on the ``timeline``, or are later than ``as_of``, do not
     count. With a ``span`` neither do they nor stored rows of other commits: what these changed is
     merged with itself alone. ``virtual_keys`` makes the record keys of rows in tables that keep
-    none. ``memory`` is the room for the log records of a slice.
+    none. ``memory`` is the room for the log records of a slice. ``archived`` says which archived
+    writes wrote a log file, given the table's storage and the file's path, and is asked about files
+    with bytes that no block has; without it such bytes are passed over.
 
     Source: HoodieMergeOnReadSnapshotReader and MergeOnReadIncrementalRelation, Hudi 0.15 and 1.1
     (both filter base files and log blocks by the range before they merge).
@@ -38,6 +42,7 @@ class SliceReading:
     span: CommitSpan | None = None
     virtual_keys: KeyGenerator | None = None
     memory: MergeMemory = DEFAULT_MEMORY
+    archived: Callable[[Any, str], Sequence[LogWrite]] | None = None
 
     def columns(self, asked: Sequence[str], own: Sequence[str]) -> frozenset[str]:
         """The columns to read for rows of those asked for; ``own`` are all of the table.

@@ -19,6 +19,7 @@ from pyhudi.jobs.clean import CLEAN, CleanRequest
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.stopwatch import Stopwatch
+from pyhudi.pipeline.undo.deletion import deleting_over_tasks
 from pyhudi.pipeline.write_run import WriteRun
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.services.clean import (
@@ -249,13 +250,14 @@ class CleanService:
         )
 
     def _writer(self, table: Table) -> Writer:
-        return writer_of(
+        writer = writer_of(
             table,
             self.environment.clock,
             self.config.heartbeat,
             gate=self.gate,
             concurrency=self.config.concurrency,
         )
+        return deleting_over_tasks(writer, self.environment.runner, self.config)
 
     def _nothing(self, reason: str) -> JobResult:
         return replace(self._result("nothing_to_do", None), reason=reason)

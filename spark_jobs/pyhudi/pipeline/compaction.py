@@ -33,6 +33,7 @@ from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.files.routing import STAT_SCHEMA, stat_batch, stats_of
 from pyhudi.pipeline.stopwatch import Stopwatch
+from pyhudi.pipeline.undo.deletion import deleting_over_tasks
 from pyhudi.pipeline.write_run import WriteRun, note_files
 from pyhudi.runner.runner import Runner
 from pyhudi.runner.task import TaskIdentity
@@ -270,7 +271,7 @@ class CompactionService:
 
     def _writer(self, table: Table) -> Writer:
         policy = self.config.services.clean.failed_writes
-        return writer_of(
+        writer = writer_of(
             table,
             self.environment.clock,
             self.config.heartbeat,
@@ -279,6 +280,7 @@ class CompactionService:
             gate=self.gate,
             concurrency=self.config.concurrency,
         )
+        return deleting_over_tasks(writer, self.environment.runner, self.config)
 
     def _nothing(self, what: str) -> JobResult:
         kind = "log compaction" if self.kind.operation == LOG_COMPACTION else "compaction"

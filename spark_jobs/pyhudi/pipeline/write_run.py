@@ -30,6 +30,7 @@ from pyhudi.pipeline.earlier import find_earlier, stamps
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.stopwatch import Stage, Stopwatch
 from pyhudi.pipeline.target import Target, resolve_target
+from pyhudi.pipeline.undo.deletion import deleting_over_tasks
 from pyhudi.runner.runner import Runner
 from pyhudi.schema.avro import dumps
 from pyhudi.services.recovery import writer_of
@@ -153,7 +154,7 @@ class WriteRun:
     def writer(self, table: Table) -> Writer:
         """One who writes the table."""
         policy = self.config.services.clean.failed_writes
-        return writer_of(
+        writer = writer_of(
             table,
             self.environment.clock,
             self.config.heartbeat,
@@ -162,6 +163,7 @@ class WriteRun:
             gate=self.gate,
             concurrency=self.config.concurrency,
         )
+        return deleting_over_tasks(writer, self.environment.runner, self.config)
 
     def with_failures(self, failures: Failures) -> WriteRun:
         """The same write, knowing what of it failed."""

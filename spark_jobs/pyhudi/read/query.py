@@ -149,9 +149,8 @@ def _files_and_slices(
 def _slice_reading(asked: Asked, schema: pa.Schema, query: ReadConfig) -> SliceReading:
     """How file slices are read for a query, now or as of an instant."""
     check_merger(asked.table, query.custom_merger)
-    return slice_reading(
-        asked.table, schema, as_of=asked.as_of, span=asked.span, memory=query.memory
-    )
+    table = replace(asked.table, skips_damaged=query.skip_damaged)
+    return slice_reading(table, schema, as_of=asked.as_of, span=asked.span, memory=query.memory)
 
 
 def _partition_test(

@@ -398,9 +398,13 @@ def _delete_emptied(writer: Writer, plan: CleanPlan) -> list[str]:
 
 
 def _is_emptied(storage: Storage, partition: str) -> bool:
-    """Whether a folder has nothing but what marks it as a partition, and checksums of Hadoop's."""
-    return all(
+    """Whether a folder has nothing but what marks it as a partition, and checksums of Hadoop's.
+
+    It is looked at twice: a listing that ends midway must not cost files that it leaves out.
+    """
+    found, again = storage.list(partition), storage.list(partition)
+    return {each.name for each in found} == {each.name for each in again} and all(
         not each.is_dir
         and (each.name.startswith(PARTITION_METADATA_PREFIX) or each.name.endswith(".crc"))
-        for each in storage.list(partition)
+        for each in found
     )

@@ -13,7 +13,7 @@ from pyhudi.table.pending import pending_plans
 from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.appended import is_own_log, logs_of_write
-from pyhudi.transaction.markers import read_markers
+from pyhudi.transaction.markers import read_markers_twice
 
 
 def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
@@ -55,7 +55,7 @@ def plan_rollback(table: Table, write: Instant) -> RollbackPlan:
 
 
 def _paths(table: Table, write: Instant) -> set[str]:
-    marked = {file.path for file in read_markers(table.storage, write.time)}
+    marked = {file.path for file in read_markers_twice(table.storage, write.time)}
     if marked:
         return marked
     found = table.listing.files()

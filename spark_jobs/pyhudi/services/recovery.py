@@ -56,6 +56,8 @@ def writer_of(
     """One who writes a table, and whose instants are undone when they fail.
 
     Without a ``turn`` it goes before those who wait, and with a lock at the ``gate`` nobody waits.
+    What a failed instant of its own left is deleted in this process: what runs tasks may be what
+    has failed.
     """
     writer = Writer(
         table=table,
@@ -120,7 +122,7 @@ def recover(writer: Writer, left: LeftBehind | None = None) -> tuple[str, ...]:
         if writer.is_alive(instant.time):
             raise at_work(writer, [instant.time])
         if writer.undoes_dead:
-            roll_back(table, writer.clock, instant.time)
+            roll_back(table, writer.clock, instant.time, writer.delete)
             undone.append(instant.time)
     _check_turn(writer, sweep(writer))
     return tuple(undone)
@@ -157,7 +159,7 @@ def _finish_rollbacks(writer: Writer, timeline: Timeline) -> None:
             if _is_for_another(active, pending, target):
                 withdraw_rollback(active, pending)
             else:
-                finish_rollback(table, writer.clock, pending)
+                finish_rollback(table, writer.clock, pending, writer.delete)
 
 
 def _is_for_another(active: ActiveTimeline, rollback: Instant, target: InstantInfo | None) -> bool:
@@ -189,7 +191,7 @@ def undo_dead_writes(writer: Writer) -> tuple[str, ...]:
         _finish_dead_rollbacks(writer)
         for instant in reversed(active.load().pending_writes().instants):
             if _is_dead(writer, instant):
-                roll_back(writer.table, writer.clock, instant.time)
+                roll_back(writer.table, writer.clock, instant.time, writer.delete)
                 undone.append(instant.time)
     return tuple(undone)
 
@@ -204,7 +206,7 @@ def _finish_dead_rollbacks(writer: Writer) -> None:
         if _is_torn_request(writer.active, rollback):
             writer.active.remove(rollback)
         else:
-            finish_rollback(writer.table, writer.clock, rollback)
+            finish_rollback(writer.table, writer.clock, rollback, writer.delete)
 
 
 def _dead_rollbacks(writer: Writer) -> tuple[Instant, ...]:

@@ -29,7 +29,6 @@ from pyhudi.actions.rollback import (
     RollbackMetadata,
     RollbackPartition,
     RollbackPlan,
-    RollbackRequest,
 )
 from pyhudi.errors import (
     AlreadyExistsError,
@@ -37,9 +36,10 @@ from pyhudi.errors import (
     MissingFileError,
     StorageError,
 )
-from pyhudi.filegroup.names import inner_path, path_to_delete
+from pyhudi.filegroup.names import inner_path
 from pyhudi.filegroup.slices import LogFile
 from pyhudi.services.left_files import plan_rollback
+from pyhudi.services.rollback_plan import files_to_delete
 from pyhudi.services.written import Written, has_files_of
 from pyhudi.storage.objects.transfer.uploads import give_up_uploads
 from pyhudi.storage.storage import Storage
@@ -89,11 +89,11 @@ def _delete_late(table: Table, instant: Instant) -> None:
     delete_markers(storage, instant.time)
 
 
-def roll_back(table: Table, clock: Clock, instant: str) -> None:
+def roll_back(table: Table, clock: Clock, instant: str, delete: Delete | None = None) -> None:
     """Undo one pending write: afterwards the table is as it was before it.
 
     One that was slow, not dead, and completes meanwhile, stays. With the second instant of a
-    bootstrap goes the first, which is half a table.
+    bootstrap goes the first, which is half a table. Without ``delete`` this process deletes files.
 
     Raises:
         StorageError: the storage failed; the next writer goes on from where this one came.
@@ -104,7 +104,7 @@ def roll_back(table: Table, clock: Clock, instant: str) -> None:
     half = first_half(table.active.load())
     if half is not None and instant == FULL_BOOTSTRAP:
         table.active.revert(half)
-        roll_back(table, clock, half.time)
+        roll_back(table, clock, half.time, delete)
     plan = plan_rollback(table, write)
     _log.warning("%s: rolling back instant %s, which did not complete", table.config.name, instant)
     rollback = _requested(table, clock, plan)
@@ -113,7 +113,7 @@ def roll_back(table: Table, clock: Clock, instant: str) -> None:
         # It has looked for the last time whether anybody undoes it.
         withdraw_rollback(table.active, rollback)
         return
-    finish_rollback(table, clock, rollback)
+    finish_rollback(table, clock, rollback, delete)
 
 
 def _write_at(active: ActiveTimeline, instant: str) -> Instant | None:
@@ -121,7 +121,9 @@ def _write_at(active: ActiveTimeline, instant: str) -> Instant | None:
     return next((found for found in writes if found.time == instant), None)
 
 
-def revert_compaction(table: Table, clock: Clock, instant: Instant) -> None:
+def revert_compaction(
+    table: Table, clock: Clock, instant: Instant, delete: Delete | None = None
+) -> None:
     """Undo what a run of a compaction did, so that its plan is as when it was requested.
 
     A rollback of it that did not end is finished first. To be called by the one who runs it.
@@ -132,7 +134,7 @@ def revert_compaction(table: Table, clock: Clock, instant: Instant) -> None:
     """
     pending = table.active.load().pending()
     for rollback in rollbacks_of(table.active, pending, instant.time):
-        finish_rollback(table, clock, rollback)
+        finish_rollback(table, clock, rollback, delete)
     inflight = instant.in_state(State.INFLIGHT)
     if inflight not in table.active.load().instants:
         return
@@ -141,7 +143,7 @@ def revert_compaction(table: Table, clock: Clock, instant: Instant) -> None:
     _requested(table, clock, plan_rollback(table, inflight))
     # A request that failed after it had appeared is there twice, and nobody would end the first.
     for rollback in rollbacks_of(table.active, table.active.load().pending(), instant.time):
-        finish_rollback(table, clock, rollback)
+        finish_rollback(table, clock, rollback, delete)
 
 
 def rollbacks_of(active: ActiveTimeline, timeline: Timeline, instant: str) -> tuple[Instant, ...]:
@@ -175,7 +177,7 @@ def _requested(table: Table, clock: Clock, plan: RollbackPlan) -> Instant:
         return request_rollback(table.active, clock, plan)
     except StorageError:
         # A full disk cannot take the plan before it has lost the files of the failed write.
-        delete_requested(table.storage, plan.requests)
+        delete_files(table.storage, files_to_delete(plan))
         return request_rollback(table.active, clock, plan)
 
 
@@ -286,16 +288,12 @@ def action_of(info: InstantInfo) -> Action:
 
 def delete_here(table: Table, _: Instant, plan: RollbackPlan) -> None:
     """Delete the files that a rollback names, one after another in this process."""
-    delete_requested(table.storage, plan.requests)
+    delete_files(table.storage, files_to_delete(plan))
 
 
-def delete_requested(storage: Storage, requests: Iterable[RollbackRequest]) -> None:
-    """Delete the files that some requests of a rollback name; absent ones are fine."""
-    paths = [
-        path_to_delete(file, request.partition)
-        for request in requests
-        for file in request.files_to_delete
-    ]
+def delete_files(storage: Storage, files: Iterable[str]) -> None:
+    """Delete files that a write made, and what it has uploaded of them; absent ones are fine."""
+    paths = tuple(files)
     storage.delete_all(paths)
     give_up_uploads(storage, paths)
 

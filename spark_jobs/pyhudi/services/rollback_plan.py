@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from pyhudi.actions.commit import NO_PREVIOUS_COMMIT, WriteStat
 from pyhudi.actions.compaction import CompactionPlan
-from pyhudi.actions.rollback import RollbackRequest
-from pyhudi.filegroup.names import parse_log_file_name
+from pyhudi.actions.rollback import RollbackPlan, RollbackRequest
+from pyhudi.filegroup.names import parse_log_file_name, path_to_delete
 from pyhudi.filegroup.slices import BaseFile, GroupId, LogFile
 from pyhudi.timeline.instant import Instant
 from pyhudi.timeline.timeline import Timeline
@@ -23,6 +23,19 @@ class PresentFiles:
 
     bases: tuple[BaseFile, ...]
     logs: tuple[LogFile, ...]
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Each file by its path relative to the table."""
+        return frozenset({*(file.path for file in self.bases), *(log.path for log in self.logs)})
+
+    def joined(self, others: PresentFiles) -> PresentFiles:
+        """These, and of others those that are not among them."""
+        known = self.paths
+        return PresentFiles(
+            bases=(*self.bases, *(each for each in others.bases if each.path not in known)),
+            logs=(*self.logs, *(each for each in others.logs if each.path not in known)),
+        )
 
     @property
     def groups(self) -> frozenset[GroupId]:
@@ -46,6 +59,16 @@ class PresentFiles:
         """Each file by its partition and its name."""
         bases = {(file.partition, file.name) for file in self.bases}
         return frozenset({*bases, *((log.partition, str(log.name)) for log in self.logs)})
+
+
+def files_to_delete(plan: RollbackPlan) -> Iterator[str]:
+    """The paths of the files that a rollback deletes.
+
+    Raises:
+        CorruptTableError: one leads out of its table.
+    """
+    for request in plan.requests:
+        yield from (path_to_delete(file, request.partition) for file in request.files_to_delete)
 
 
 def undo_requests(

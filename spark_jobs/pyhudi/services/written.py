@@ -5,6 +5,7 @@ Source: ListingBasedRollbackStrategy and BaseRollbackActionExecutor, Hudi 0.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
@@ -44,13 +45,12 @@ class Written:
             *metadata.commit.partition_to_write_stats,
             *metadata.partition_to_replaced_file_ids,
         }
-        found = table.listing.files(sorted(touched) if says_files else None)
-        return cls(
-            instant=instant,
-            metadata=metadata,
-            says_files=says_files,
-            files=PresentFiles(bases=found.base_files, logs=found.log_files + found.cdc_files),
-        )
+        partitions = sorted(touched) if says_files else None
+        files = _present(table, partitions)
+        if not says_files or not {stat.path for stat in stats} <= files.paths:
+            # A listing that ends midway says so to nobody, and what it lacks would stay for good.
+            files = files.joined(_present(table, partitions))
+        return cls(instant=instant, metadata=metadata, says_files=says_files, files=files)
 
     def plan(self, table: Table) -> RollbackPlan:
         """The rollback that takes it back."""
@@ -90,6 +90,11 @@ def has_files_of(plan: RollbackPlan, commit: CommitMetadata) -> bool:
         for request in plan.requests
         for file in request.files_to_delete
     )
+
+
+def _present(table: Table, partitions: Sequence[str] | None) -> PresentFiles:
+    found = table.listing.files(partitions)
+    return PresentFiles(bases=found.base_files, logs=found.log_files + found.cdc_files)
 
 
 def _said(active: ActiveTimeline, instant: Instant) -> ReplaceCommitMetadata:

@@ -16,6 +16,7 @@ from pyhudi.fileslice.span import CommitSpan
 from pyhudi.merge.custom import load_merger
 from pyhudi.merge.resolve import default_values, stored_rule
 from pyhudi.schema.metafields import without_meta
+from pyhudi.table.archived_logs import ArchivedLogs
 from pyhudi.table.keying import virtual_key_generator
 from pyhudi.table.table import Table
 
@@ -42,6 +43,7 @@ def slice_reading(
         span=span,
         virtual_keys=None if config.populate_meta_fields else virtual_key_generator(config),
         memory=memory,
+        archived=None if table.skips_damaged else ArchivedLogs.of(config),
     )
 
 

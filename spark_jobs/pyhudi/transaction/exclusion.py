@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from pyhudi.actions.rollback import RollbackPlan
 from pyhudi.config.options.concurrency import MODE, ConcurrencyMode
 from pyhudi.config.table import TableType
 from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
@@ -39,7 +40,8 @@ class Writer:
     instant of this writer that failed. ``is_behind`` says whether some of those who wait go before
     it. Where writers go on beside each other, the ``gate`` has the lock of the table, and
     ``concurrency`` says what a conflict is. ``latest`` is the latest time on the timeline, where it
-    has just been listed.
+    has just been listed. ``delete`` deletes the files that a rollback of another's instant names;
+    None where this process does.
     """
 
     table: Table
@@ -51,6 +53,7 @@ class Writer:
     gate: Gate = OPEN_GATE
     concurrency: ConcurrencyConfig = _NO_CONCURRENCY
     latest: str | None = None
+    delete: Callable[[Table, Instant, RollbackPlan], None] | None = None
 
     @property
     def storage(self) -> Storage:

@@ -151,6 +151,9 @@ class InstantRun:
         """
         writer, instant = self._writer, self._pending
         marked = markers.read_markers(writer.storage, self.instant)
+        if not {each.path for each in marked}.issuperset(files):
+            # Part of the listing is missing, and with it may be what would count beside these.
+            marked = markers.read_markers_twice(writer.storage, self.instant)
         try:
             self._exclusion.check_marked(writer, instant, marked)
         except ConflictError:  # who took it over may have looked before these files came

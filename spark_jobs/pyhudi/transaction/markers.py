@@ -78,6 +78,16 @@ def read_markers(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
     return tuple(sorted(set(found), key=lambda marked: marked.path))
 
 
+def read_markers_twice(storage: Storage, instant: str) -> tuple[MarkedFile, ...]:
+    """The markers of an instant by two looks, where what is missed would stay for good.
+
+    Nobody is told of a listing that ends midway, and files of a write that was undone count as the
+    table's once later instants are archived.
+    """
+    found = {*read_markers(storage, instant), *read_markers(storage, instant)}
+    return tuple(sorted(found, key=lambda marked: marked.path))
+
+
 def marked_instants(storage: Storage) -> tuple[str, ...]:
     """The instants that have markers."""
     return tuple(status.name for status in storage.list(_TEMP) if status.is_dir)

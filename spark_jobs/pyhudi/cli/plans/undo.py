@@ -86,7 +86,7 @@ def restore_plan(table: Table, request: RestoreRequest) -> Report:
 
 def _report(table: Table, gone: Mapping[str, Gone], facts: tuple[Fact, ...]) -> Report:
     """What is undone, instant by instant and partition by partition."""
-    sizes = _sizes(table)
+    sizes = sizes_of(table)
     writes = {each.time: each for each in table.timeline.write_instants()}
     told = told_by(table, [writes[time] for time in gone])
     paths = frozenset(chain.from_iterable(each.paths for each in gone.values())) & sizes.keys()
@@ -143,7 +143,7 @@ def _partition_rows(gone: Sequence[Gone], sizes: Mapping[str, int]) -> Iterator[
         yield partition, len(there), sum(sizes[path] for path in there), len(logs)
 
 
-def _sizes(table: Table) -> dict[str, int]:
+def sizes_of(table: Table) -> dict[str, int]:
     """The bytes of every data file by its path."""
     found = table.listing.files()
     logs = {log.path: log.size_bytes for log in (*found.log_files, *found.cdc_files)}

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyhudi.config import option
 from pyhudi.config.option import declare, read_settings, setting
-from pyhudi.config.options.clean import COMMITS_RETAINED, HOURS_RETAINED, POLICY, CleanPolicy
+from pyhudi.config.options.clean import (
+    COMMITS_RETAINED,
+    HOURS_RETAINED,
+    POLICY_ASKED,
+    CleanPolicy,
+)
 from pyhudi.config.options.compaction import (
     MAX_DELTA_COMMITS,
     MAX_DELTA_SECONDS,
@@ -35,6 +41,8 @@ FAIL_UNREADABLE = declare("hoodie.fail.on.timeline.archiving", option.parse_bool
 """archiving stops at an instant whose file cannot be read; where false it is archived without what
 its file says, which Hudi leaves out of the archive altogether"""
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveConfig:
@@ -51,7 +59,7 @@ class ArchiveConfig:
     is_beyond_savepoint: bool = setting(BEYOND_SAVEPOINT)
     delete_parallelism: int = setting(DELETE_PARALLELISM)
     fails_on_unreadable: bool = setting(FAIL_UNREADABLE)
-    clean_policy: CleanPolicy = setting(POLICY)
+    clean_policy: CleanPolicy = setting(POLICY_ASKED)
     commits_retained: int = setting(COMMITS_RETAINED)
     hours_retained: int = setting(HOURS_RETAINED)
     trigger: Trigger = setting(TRIGGER)
@@ -60,7 +68,7 @@ class ArchiveConfig:
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> ArchiveConfig:
-        """What options ask for.
+        """What options ask for; fewer commits than cleans keep the files of are warned of.
 
         Raises:
             OptionError: a value that is not allowed, or no fewer commits to keep than there may be.
@@ -71,5 +79,13 @@ class ArchiveConfig:
             raise OptionError(
                 f"{MOST_COMMITS.key} is {found.most_commits}, which must be greater than "
                 f"{LEAST_COMMITS.key}, {found.least_commits}"
+            )
+        by_commits = found.clean_policy is CleanPolicy.COMMITS
+        if by_commits and found.least_commits <= found.commits_retained:
+            _log.warning(
+                "%s is %d, which should be greater than %s, %d; the commits whose files cleans "
+                "keep, and two more, stay on the timeline regardless",
+                *(LEAST_COMMITS.key, found.least_commits),
+                *(COMMITS_RETAINED.key, found.commits_retained),
             )
         return found

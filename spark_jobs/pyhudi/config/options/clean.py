@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -54,7 +55,8 @@ POLICY = declare(
     aliases=("hoodie.cleaner.policy",),
 )
 """which files stay: those of the latest commits, the latest versions of each file group, or those
-of the latest hours; the newest version always does"""
+of the latest hours; the newest version always does. Where it is left out and one of commits, hours
+and file versions alone is given a number, it is the policy that goes by that"""
 COMMITS_RETAINED = declare(
     "hoodie.clean.commits.retained",
     option.parse_positive,
@@ -76,6 +78,37 @@ HOURS_RETAINED = declare(
     aliases=("hoodie.cleaner.hours.retained",),
 )
 """latest hours as of which the table can be read after a clean by hours"""
+_RETAINED = {
+    CleanPolicy.COMMITS: COMMITS_RETAINED,
+    CleanPolicy.HOURS: HOURS_RETAINED,
+    CleanPolicy.VERSIONS: VERSIONS_RETAINED,
+}
+"""What tells each policy how much it keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PolicyAsked:
+    """The policy that options name, or else the only one that they tell how much it keeps.
+
+    Source: HoodieCleanConfig.CLEANER_POLICY, Hudi 0.15 and 1.1.
+    """
+
+    default: CleanPolicy = POLICY.default
+
+    def read(self, options: Mapping[str, str], /) -> CleanPolicy:
+        """The policy.
+
+        Raises:
+            OptionError: there is none of the name.
+        """
+        if POLICY.is_given(options):
+            return POLICY.read(options)
+        told = [policy for policy, retained in _RETAINED.items() if retained.is_given(options)]
+        return told[0] if len(told) == 1 else self.default
+
+
+POLICY_ASKED = _PolicyAsked()
+
 TRIGGER = declare(
     "hoodie.clean.trigger.strategy",
     option.parse_enum(CleanTrigger),
@@ -137,7 +170,7 @@ class CleanConfig:
     """
 
     is_automatic: bool = setting(AUTOMATIC)
-    policy: CleanPolicy = setting(POLICY)
+    policy: CleanPolicy = setting(POLICY_ASKED)
     commits_retained: int = setting(COMMITS_RETAINED)
     versions_retained: int = setting(VERSIONS_RETAINED)
     hours_retained: int = setting(HOURS_RETAINED)

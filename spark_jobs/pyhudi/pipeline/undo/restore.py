@@ -41,10 +41,10 @@ def _restore(run: ServiceRun, savepoint: str) -> JobResult:
     run.without_metadata_table()
     writer = run.writer()
     with run.watch.stage("restore"):
-        finished = finish_restores(writer, run.delete)
+        finished = finish_restores(writer)
         recover(writer)
         with nobody_writing(writer) as own:
-            done = restore(writer, run.table.refresh(), savepoint, own, run.delete)
+            done = restore(writer, run.table.refresh(), savepoint, own)
     if done is not None:
         return _told(run, "committed", done)
     earlier = _earlier(run, savepoint)

@@ -91,7 +91,7 @@ def _undo(run: ServiceRun, time: str) -> None:
     if not found.is_completed and found.action is Action.COMPACTION:
         take_heartbeat(writer, found)
         try:
-            revert_compaction(run.table, writer.clock, found)
+            revert_compaction(run.table, writer.clock, found, writer.delete)
         finally:
             give_heartbeat_up(writer.storage, time)
         return
@@ -99,11 +99,11 @@ def _undo(run: ServiceRun, time: str) -> None:
         table = run.table.refresh()
         found = _find(table, time)
         if found is not None and found.is_completed:
-            roll_back_completed(table, writer.clock, found, run.delete)
+            roll_back_completed(table, writer.clock, found, writer.delete)
         elif found is not None:
             if writer.is_alive(time):
                 raise at_work(writer, [time])
-            roll_back(table, writer.clock, time)
+            roll_back(table, writer.clock, time, writer.delete)
 
 
 def _find(table: Table, time: str) -> Instant | None:

@@ -10,6 +10,7 @@ from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.undo.service_run import ServiceRun
 from pyhudi.services.undo.savepoint import Note, create_savepoint, delete_savepoint
 from pyhudi.table.savepoints import savepoints
+from pyhudi.table.table import Table
 from pyhudi.timeline.instant import Action, Instant, State
 
 
@@ -34,12 +35,21 @@ def savepoint_table(environment: Environment, request: SavepointRequest) -> JobR
             return _create(run, instant, Note(user=request.user, comment=request.comment))
 
 
+def latest_write(table: Table) -> str:
+    """The write that gets a savepoint where none is named.
+
+    Raises:
+        RequestError: there is none yet.
+    """
+    latest = table.timeline.last_completed
+    if latest is None:
+        raise RequestError("the table has no write to save yet", where=table.storage.uri)
+    return latest.time
+
+
 def _create(run: ServiceRun, instant: str | None, note: Note) -> JobResult:
     table = run.table
-    latest = table.timeline.last_completed
-    if instant is None and latest is None:
-        raise RequestError("the table has no write to save yet", where=table.storage.uri)
-    time = instant or (latest.time if latest else "")
+    time = instant or latest_write(table)
     known = dict(savepoints(table.active, table.timeline))
     if time in known:
         return _told(run, "already_committed", time, known[time])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-import pyarrow as pa
-
-from pyhudi.actions.rollback import RollbackMetadata, RollbackPlan
+from pyhudi.actions.rollback import RollbackMetadata
 from pyhudi.config.instant_text import parse_exact_instant
 from pyhudi.config.known import check_known
 from pyhudi.config.write import WriteConfig
@@ -18,10 +16,8 @@ from pyhudi.jobs.request import Request
 from pyhudi.jobs.result import JobResult, Status
 from pyhudi.pipeline.environment import Environment
 from pyhudi.pipeline.stopwatch import Stopwatch
-from pyhudi.runner.runner import Runner
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.pipeline.undo.deletion import deleting_over_tasks
 from pyhudi.services.recovery import writer_of
-from pyhudi.services.rollback import Delete, delete_here, delete_requested
 from pyhudi.table.create import why_not_undone
 from pyhudi.table.metadata_table import disable
 from pyhudi.table.table import Table, load_table
@@ -30,9 +26,6 @@ from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.gate import Gate
 from pyhudi.transaction.optimistic.conditions import check_no_metadata_table, check_version
 from pyhudi.transaction.turn import Turn
-
-_FILES_A_TASK = 100
-_DELETED = pa.schema({"files": pa.int64()})
 
 T = TypeVar("T")
 
@@ -79,19 +72,13 @@ class ServiceRun:
             gate=environment.gate(table.storage, config),
         )
 
-    @property
-    def delete(self) -> Delete:
-        """Deletes the files of a rollback, many of them over tasks."""
-        most = self.config.services.rollback_parallelism
-        return partial(_delete_over_tasks, self.environment.runner, most)
-
     def digits(self, instant: str) -> str:
         """The instant that a request names, as the table's timeline has it."""
         return parse_exact_instant(instant).on(self.table.config.timezone)
 
     def writer(self) -> Writer:
         """One who writes the table."""
-        return writer_of(
+        writer = writer_of(
             self.table,
             self.environment.clock,
             self.config.heartbeat,
@@ -99,6 +86,7 @@ class ServiceRun:
             gate=self.gate,
             concurrency=self.config.concurrency,
         )
+        return deleting_over_tasks(writer, self.environment.runner, self.config)
 
     def in_turn(self, attempt: Callable[[], T]) -> T:
         """What an attempt gives, once no other writer is in its way."""
@@ -134,24 +122,6 @@ class ServiceRun:
             return self.table.active.completion_time(instant)
         except StorageError:
             return None  # it is done, whatever can be seen of it
-
-
-def _delete_over_tasks(
-    runner: Runner, most_tasks: int, table: Table, rollback: Instant, plan: RollbackPlan
-) -> None:
-    count = min(-(-len(plan.requests) // _FILES_A_TASK), most_tasks)
-    if count <= 1:
-        delete_here(table, rollback, plan)
-        return
-    active = table.active
-
-    def delete_some(_: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
-        # Read here: a task gets no list of all files with its function.
-        requests = active.read_rollback_plan(rollback).requests[number::count]
-        delete_requested(active.storage, requests)
-        yield pa.RecordBatch.from_pydict({"files": [len(requests)]}, _DELETED)
-
-    runner.tasks(count, delete_some, _DELETED).collect()
 
 
 def deleted_files(rollbacks: Iterable[RollbackMetadata]) -> dict[str, int]:

@@ -19,12 +19,13 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.fileslice.logs import counted_blocks
+from pyhudi.fileslice.logs import KnownWrites, counted_blocks
 from pyhudi.services.compaction.log_plan import candidates, plan_log_compaction, unchanged_slices
 from pyhudi.services.compaction.run import (
     CompactionWork,
@@ -36,6 +37,7 @@ from pyhudi.services.compaction.run import (
     undisturbed,
 )
 from pyhudi.services.recovery import recover
+from pyhudi.table.archived_logs import ArchivedLogs
 from pyhudi.table.pending import pending_log_compactions
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import Metadata, Seen
@@ -231,10 +233,15 @@ def _blocks_of(
 ) -> list[tuple[FileSlice, tuple[str, ...]]]:
     """Each slice with the instants of its log blocks that count, found by reading their headers."""
     is_committed = table.timeline.committed_test()
+    archived = None
+    if not table.skips_damaged:
+        archived = partial(ArchivedLogs.of(table.config), table.storage)
 
     def instants(found: FileSlice) -> tuple[str, ...]:
         names = [log.path for log in found.log_files]
-        writes = {log.path: log.writes for log in found.log_files}
+        writes = KnownWrites(
+            active={log.path: log.writes for log in found.log_files}, archived=archived
+        )
         blocks = counted_blocks(names, table.storage.open_input, is_committed, writes=writes)
         return tuple(block.instant for block in blocks)
 

@@ -216,7 +216,7 @@ def compaction_run(writer: Writer, instant: str) -> Iterator[CompactionWork]:
     planned, exclusion = _compaction(instant), OneRunOfAPlan()
     with InstantRun(writer, planned.action, planned=instant, exclusion=exclusion) as run:
         found = _not_yet_run(writer, writer.active.load(), instant)
-        revert_compaction(writer.table, writer.clock, planned)
+        revert_compaction(writer.table, writer.clock, planned, writer.delete)
         plan = writer.active.read_compaction_plan(found)
         table = writer.table.refresh()
         # One that was slow, not dead, may have completed before it was undone.

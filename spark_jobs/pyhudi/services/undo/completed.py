@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def roll_back_completed(
-    table: Table, clock: Clock, instant: Instant, delete: Delete
+    table: Table, clock: Clock, instant: Instant, delete: Delete | None = None
 ) -> RollbackMetadata:
     """Take a completed write back; afterwards the table is as it was before it.
 

@@ -18,6 +18,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pyhudi.actions.restore import RestoreMetadata, RestorePlan
 from pyhudi.actions.rollback import InstantInfo, RollbackMetadata
@@ -26,7 +27,6 @@ from pyhudi.errors import AlreadyExistsError, MissingFileError, RequestError, Wr
 from pyhudi.services.rollback import (
     Delete,
     action_of,
-    delete_here,
     finish_rollback,
     request_rollback,
     rollback_target,
@@ -47,9 +47,7 @@ from pyhudi.transaction.spans import nobody_writing
 _log = logging.getLogger(__name__)
 
 
-def restore(
-    writer: Writer, table: Table, savepoint: str, own: str, delete: Delete
-) -> Instant | None:
+def restore(writer: Writer, table: Table, savepoint: str, own: str) -> Instant | None:
     """Take a table back to a savepoint; the restore's instant, or None when it is there already.
 
     To be called while nobody else writes and no restore is pending; ``own`` is the instant by
@@ -72,11 +70,11 @@ def restore(
         len({info.time for info in plan.instants} - {own}),
     )
     requested = _request(table.active, writer.clock, plan)
-    _finish(table, writer.clock, requested, delete, own)
+    _finish(replace(writer, table=table), requested, own)
     return requested
 
 
-def finish_restores(writer: Writer, delete: Delete = delete_here) -> tuple[Instant, ...]:
+def finish_restores(writer: Writer) -> tuple[Instant, ...]:
     """Finish restores that were begun and did not end; which they were.
 
     Raises:
@@ -92,7 +90,7 @@ def finish_restores(writer: Writer, delete: Delete = delete_here) -> tuple[Insta
         for pending in pending_restores(active.load()):
             _check_nobody_runs(writer, active.read_restore_plan(pending), own)
             _log.warning("%s: finishing restore %s", writer.storage.uri, pending.time)
-            _finish(writer.table, writer.clock, pending, delete, own)
+            _finish(writer, pending, own)
             finished.append(pending)
     return tuple(finished)
 
@@ -176,19 +174,19 @@ def _restore_at(at: str) -> Instant:
     return Instant(time=at, action=Action.RESTORE, state=State.REQUESTED)
 
 
-def _finish(table: Table, clock: Clock, pending: Instant, delete: Delete, own: str) -> None:
+def _finish(writer: Writer, pending: Instant, own: str) -> None:
     """Carry out a restore that is requested, from the beginning or from midway.
 
     ``own`` is the instant that keeps others out, which is left to whoever holds it.
     """
-    active, started = table.active, time.perf_counter()
+    active, clock, started = writer.active, writer.clock, time.perf_counter()
     plan = active.read_restore_plan(pending)
     instants = tuple({info.time: info for info in reversed(plan.instants)}.values())[::-1]
     instants = tuple(info for info in instants if info.time != own)
     with contextlib.suppress(AlreadyExistsError):
         active.start(pending, None)
     for info in instants:
-        _undo(table, clock, info, delete)
+        _undo(writer.table, clock, info, writer.delete)
     metadata = RestoreMetadata(
         start_time=pending.time,
         time_taken_ms=int((time.perf_counter() - started) * 1000),
@@ -200,7 +198,7 @@ def _finish(table: Table, clock: Clock, pending: Instant, delete: Delete, own: s
     _forget_rollbacks(active, plan.savepoint or pending.time)
 
 
-def _undo(table: Table, clock: Clock, info: InstantInfo, delete: Delete) -> None:
+def _undo(table: Table, clock: Clock, info: InstantInfo, delete: Delete | None) -> None:
     """Undo one instant of the plan unless that is done; the plan of a compaction goes too."""
     active = table.active
     for rollback in rollbacks_of(active, active.load().pending(), info.time):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -49,11 +50,7 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
         ConflictError: others took the write back, or cleaned, meanwhile.
         AlreadyExistsError: it has a savepoint.
     """
-    _check(table, instant)
-    try:
-        files = _files_at(table, instant)
-    except MissingFileError as gone:
-        raise ConflictError(f"the table changed meanwhile: {gone}") from gone
+    files = files_to_save(table, instant)
     metadata = SavepointMetadata(
         user=note.user, created_ms=clock.now_ms(), comment=note.comment, files=files
     )
@@ -74,11 +71,25 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
     return metadata
 
 
-def delete_savepoint(table: Table, instant: str) -> bool:
-    """Give the files of a savepoint up; False when there is none.
+def files_to_save(table: Table, instant: str) -> dict[str, tuple[str, ...]]:
+    """The names of the files that a savepoint of a write would keep, by partition.
 
     Raises:
-        RequestError: the table is being restored to it.
+        RequestError: as ``create_savepoint``.
+        ConflictError: others took the write back, or cleaned, meanwhile.
+    """
+    _check(table, instant)
+    try:
+        return _files_at(table, instant)
+    except MissingFileError as gone:
+        raise ConflictError(f"the table changed meanwhile: {gone}") from gone
+
+
+def check_deletable(table: Table, instant: str) -> None:
+    """Refuse to delete the savepoint to which a table is being restored.
+
+    Raises:
+        RequestError: it is the one.
     """
     active = table.active
     for pending in pending_restores(active.load()):
@@ -87,7 +98,16 @@ def delete_savepoint(table: Table, instant: str) -> bool:
                 f"restore {pending.time} to savepoint {instant} has not ended; run it again first",
                 where=table.storage.uri,
             )
-    saved = _savepoint(instant)
+
+
+def delete_savepoint(table: Table, instant: str) -> bool:
+    """Give the files of a savepoint up; False when there is none.
+
+    Raises:
+        RequestError: the table is being restored to it.
+    """
+    check_deletable(table, instant)
+    active, saved = table.active, _savepoint(instant)
     done = [each for each in table.timeline.completed() if each.identity == saved.identity]
     for state in (State.INFLIGHT, State.REQUESTED):
         active.remove(saved.in_state(state))
@@ -141,7 +161,7 @@ def _why_cleaned(table: Table, instant: str) -> str | None:
 
 def _files_at(table: Table, instant: str) -> dict[str, tuple[str, ...]]:
     """The names of the files that make up the table as of a write, by partition."""
-    names: dict[str, list[str]] = {partition: [] for partition in table.partitions()}
+    names: dict[str, list[str]] = defaultdict(list, {each: [] for each in table.partitions()})
     for found in _slices_at(table, instant):
         if found.base_file is not None:
             names[found.partition].append(found.base_file.name)

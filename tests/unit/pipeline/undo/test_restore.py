@@ -5,16 +5,24 @@ from pathlib import Path
 import pytest
 
 import pyhudi
+from pyhudi.actions.rollback import InstantInfo, RollbackPlan
+from pyhudi.actions.rollback import RollbackRequest as Requested
 from pyhudi.config.table import TableConfig
+from pyhudi.config.write import WriteConfig
 from pyhudi.errors import ConflictError, MissingFileError, RequestError, WriterAtWorkError
+from pyhudi.jobs.clean import CleanRequest
 from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.rollback import RollbackRequest
-from pyhudi.pipeline.undo import service_run
+from pyhudi.pipeline.clean import clean_table
+from pyhudi.pipeline.undo import deletion
+from pyhudi.pipeline.undo.deletion import deleting_over_tasks
 from pyhudi.pipeline.undo.restore import restore_table
 from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity
+from pyhudi.services.rollback import request_rollback
 from pyhudi.services.undo.restore import finish_restores
 from pyhudi.table.savepoints import saved_files
 from pyhudi.table.table import load_table, open_table
@@ -22,6 +30,7 @@ from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.heartbeat import start_heartbeat
 from tests.support.golden import golden_copy, golden_table, row_texts
 from tests.support.in_process import (
+    APPENDED,
     CONFIG,
     MERGE_ON_READ,
     NOW_MS,
@@ -43,7 +52,7 @@ from tests.support.in_process import (
     writer_on,
 )
 from tests.support.memory import MemoryStorage
-from tests.support.orders import HERE
+from tests.support.orders import HERE, OPERATION
 from tests.support.timelines import active_of
 
 OLD: Rows = {("x", "a"): (1, "old"), ("y", "b"): (1, "old")}
@@ -61,6 +70,17 @@ def later(seconds: int = 60):
     return clock_at(NOW_MS + seconds * 1000)
 
 
+def counted_tasks() -> tuple[list[TaskIdentity], InProcessRunner]:
+    """A runner, and the tasks that it has run."""
+    run = list[TaskIdentity]()
+
+    def counting(function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
+        run.append(task)
+        return run_once(function, task, batches)
+
+    return run, InProcessRunner(run_task=counting)
+
+
 @pytest.mark.parametrize("config", TYPES)
 def test_writes_are_rolled_back_one_after_another_to_an_empty_table(config) -> None:
     storage, (first, second) = written(config)
@@ -72,24 +92,82 @@ def test_writes_are_rolled_back_one_after_another_to_an_empty_table(config) -> N
     assert read_rows(storage) == NEW
 
 
-@pytest.mark.parametrize(("most", "tasks"), [("100", 2), ("1", 0)])
+@pytest.mark.parametrize(("most", "tasks"), [("100", 2), ("1", 1)])
 def test_many_files_are_deleted_over_as_many_tasks_as_options_allow(
     most: str, tasks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_run, "_FILES_A_TASK", 1)
+    monkeypatch.setattr(deletion, "_IN_DRIVER", 0)
+    monkeypatch.setattr(deletion, "_FILES_A_TASK", 1)
     storage, (first, second) = written()
-    run = list[TaskIdentity]()
-
-    def counting(function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
-        run.append(task)
-        return run_once(function, task, batches)
-
-    around = Surroundings(later(), InProcessRunner(run_task=counting))
+    run, runner = counted_tasks()
+    around = Surroundings(later(), runner)
     conf = {"hoodie.rollback.parallelism": most}
     request = RollbackRequest(base_path=storage.uri, instant=second, hoodie_conf=conf)
     done = rollback_table(around.environment(storage), request)
     assert (done.files["deleted"], len(run)) == (2, tasks)
     assert [path for path in data_files(storage) if first not in path] == []
+
+
+DROPPING_NOTHING = {
+    **APPENDED,
+    OPERATION: "delete_partition",
+    "hoodie.datasource.write.partitions.to.delete": "no/such/partition",
+}
+DEAD: Rows = {(part, key): (2, "dead") for part in "xz" for key in ("a", "b")}
+
+
+@pytest.mark.parametrize("by", ["asked", "write", "clean", "restore"])
+def test_what_died_is_deleted_over_tasks_whoever_finds_it(
+    by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "_IN_DRIVER", 0)
+    monkeypatch.setattr(deletion, "_FILES_A_TASK", 1)
+    storage, (first,) = written(MERGE_ON_READ, OLD)
+    if by == "restore":
+        savepoint(storage, later(0))
+    instant = dead_write(storage, DEAD, later(1))
+    run, runner = counted_tasks()
+    environment = Surroundings(later(2), runner).environment(storage)
+    match by:
+        case "asked":
+            rollback_table(environment, RollbackRequest(base_path=storage.uri, instant=instant))
+        case "write":
+            write_rows(environment, None, storage.uri, DROPPING_NOTHING)
+        case "clean":
+            lazy = {"hoodie.clean.failed.writes.policy": "LAZY"}
+            clean_table(environment, CleanRequest(base_path=storage.uri, hoodie_conf=lazy))
+        case "restore":
+            restore_table(environment, RestoreRequest(base_path=storage.uri, instant=first))
+    assert len(run) == 2
+    assert read_rows(storage) == OLD
+    assert [path for path in data_files(storage) if first not in path] == []
+
+
+def test_files_of_one_partition_are_shared_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dead write has one request for each partition, whatever it made there."""
+    monkeypatch.setattr(deletion, "_IN_DRIVER", 0)
+    monkeypatch.setattr(deletion, "_FILES_A_TASK", 2)
+    storage, _ = written()
+    active, paths = active_of(storage), [f"x/f{number}_1_20260101000001000" for number in range(5)]
+    for path in paths:
+        storage.create(f"{path}.parquet", b"")
+    request = Requested(partition="x", files_to_delete=tuple(f"{path}.parquet" for path in paths))
+    info = InstantInfo(time="20260101000001000", action="commit")
+    plan = RollbackPlan(instant=info, requests=(request,))
+    rollback = request_rollback(active, later(), plan)
+    shares = list[int]()
+
+    def noting(function: TaskFunction, task: TaskIdentity, batches: Batches) -> Batches:
+        found = run_once(function, task, batches)
+        shares.extend(count for batch in found for count in batch["files"].to_pylist())
+        return found
+
+    writer = writer_on(storage, later())
+    writer = deleting_over_tasks(writer, InProcessRunner(run_task=noting), WriteConfig())
+    assert writer.delete
+    writer.delete(load_table(storage), rollback, plan)
+    assert sorted(shares) == [1, 2, 2]
+    assert not any(storage.exists(f"{path}.parquet") for path in paths)
 
 
 def test_a_rollback_says_what_it_did_and_what_an_earlier_one_did() -> None:
@@ -366,3 +444,20 @@ def test_a_restore_to_the_first_write_that_is_not_archived_loses_none_of_those_t
     savepoint(storage, later(2), mode="delete", instant=saved)
     with pytest.raises(RequestError, match="only write that has not been archived"):
         roll_back(storage, later(3), saved)
+
+
+def test_a_pending_clustering_of_hudi_is_rolled_back_on_request(tmp_path: Path) -> None:
+    table = golden_copy("v6_cow_pending_clustering", tmp_path)
+    opened = open_table(str(table))
+    before, files = row_texts(pyhudi.read_table(table)), set(table.rglob("*.parquet"))
+    (planned,) = (each for each in opened.timeline.pending() if each.action.writes_rows)
+    assert opened.clustered_groups()
+    request = RollbackRequest(base_path=str(table), instant=planned.time)
+    done = rollback_table(HERE, request)
+    assert (done.status, done.files["deleted"]) == ("committed", 0)
+    after = open_table(str(table))
+    assert not after.timeline.write_instants().contains(planned.time)
+    assert not after.clustered_groups()
+    assert list((table / ".hoodie").glob(f"{planned.time}.*")) == []
+    assert (row_texts(pyhudi.read_table(table)), set(table.rglob("*.parquet"))) == (before, files)
+    assert rollback_table(HERE, request).status == "already_committed"
