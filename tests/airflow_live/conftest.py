@@ -39,8 +39,7 @@ def airflow() -> Iterator[LiveAirflow]:
     assert not missing, missing
     # Whoever ends the tests, as CI does after some minutes, ends what they have started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Sensors that poke hold a worker each, which others are not to wait for.
-    with running(LiveAirflow(dags=[EXAMPLES, DAGS], pools={"pokes": 3})) as started:
+    with running(LiveAirflow(dags=[EXAMPLES, DAGS])) as started:
         yield started
 
 
