@@ -26,8 +26,8 @@ AIRFLOW = (
 )
 MOST_S = 0.05
 MOST_OF_AIRFLOWS = 0.1
-"""What may be added to Airflow's own import, in CPU seconds; on a machine that others load, as
-a share of that."""
+"""50 ms of CPU time may be added to Airflow's own import; where others load the machine so that
+this takes more than half a second, a tenth of it, as both are slowed alike."""
 
 
 def test_importing_operators_and_sensors_costs_little_beside_airflow() -> None:

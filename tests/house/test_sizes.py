@@ -23,6 +23,7 @@ FULLER_PACKAGES = {
 LONGER_MODULES: dict[str, str] = {
     "pyhudi/services/clean.py": "one service: its plan, the second look at it, and the run",
     "pyhudi/timeline/active.py": "one timeline, and a method for what each kind of instant says",
+    "airflow_provider_pyhudi/operators/job.py": "one submission, from a request to its result",
 }
 """Modules of up to 500 lines, each with the reason why it is still one idea."""
 

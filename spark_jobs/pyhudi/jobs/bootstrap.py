@@ -9,8 +9,7 @@ from pyhudi.config.formats import BaseFileFormat
 from pyhudi.config.options import bootstrap, table
 from pyhudi.errors import OptionError
 from pyhudi.flags import Flag
-from pyhudi.jobs.request import Request
-from pyhudi.jobs.slot import OnExistingFlag, SlotKey, SlotSince
+from pyhudi.jobs.request import OnExistingFlag, Request, SlotKey, SlotSince
 
 BOOTSTRAP = "bootstrap"
 """What results call the operation."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
 
-from pyhudi.config.options import table
+from pyhudi.config.options import operations, table
 from pyhudi.flags import SECRETS_VARIABLE, Flag, from_args, merged_options, to_args
 
 RESULT_MARKER = "PYHUDI_RESULT "
@@ -24,6 +24,30 @@ Trace = Literal["commit", "plan", "none"]
 It is nothing where doing it again does no harm.
 """
 R = TypeVar("R", bound="Request")
+
+
+SlotKey: TypeAlias = Annotated[
+    str | None,
+    Flag(
+        help="which part of the source this is, such as a day: commits that carry this text "
+        "are of the same part, whichever request made them",
+        option=operations.SLOT,
+    ),
+]
+OnExistingFlag: TypeAlias = Annotated[
+    str | None,
+    Flag(
+        help="what to do where a commit of the same part is there: append, reuse or replace",
+        option=operations.ON_EXISTING,
+    ),
+]
+SlotSince: TypeAlias = Annotated[
+    str | None,
+    Flag(
+        help="a time before anybody can have written this part of the source",
+        option=operations.SLOT_SINCE,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 from pyhudi.config.options import operations, table
 from pyhudi.errors import OptionError
 from pyhudi.flags import Flag, merged_options
-from pyhudi.jobs.request import Request
-from pyhudi.jobs.slot import OnExistingFlag, SlotKey, SlotSince
+from pyhudi.jobs.request import OnExistingFlag, Request, SlotKey, SlotSince
 
 IF_SOURCE_MISSING = ("fail", "retry", "skip")
 """What a job does about a source that is not there; the first unless it is said."""
