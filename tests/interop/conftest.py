@@ -58,3 +58,10 @@ def hudi(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[Real
     """Real Hudi of each version in turn: pytest runs all tests of one before it starts the next."""
     with RealHudi(request.param) as process:
         yield process
+
+
+@pytest.fixture(scope="session", params=hudi_home.LATER)
+def later(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[RealHudi]:
+    """Real Hudi whose own table version is 8, and then 9."""
+    with RealHudi(request.param) as process:
+        yield process

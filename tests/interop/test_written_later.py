@@ -1,7 +1,5 @@
 """Tables of versions 8 and 9 that both write: Hudi's own release of each and we, by turns."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,15 +8,9 @@ import pytest
 import pyhudi
 from pyhudi.errors import UnsupportedError
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest
-from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.result import JobResult
-from pyhudi.jobs.rollback import RollbackRequest
-from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.pipeline.compaction import compact_table
-from pyhudi.pipeline.undo.restore import restore_table
-from pyhudi.pipeline.undo.rollback import rollback_table
-from pyhudi.pipeline.undo.savepoint import savepoint_table
-from tests.interop import hudi_home, ours
+from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.model import TableModel
 from tests.interop.rows import assert_same_rows, user_columns
@@ -39,19 +31,6 @@ NOW = {
     "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.log.compaction.blocks.threshold": "2",
 }
-CLEANS = {
-    "hoodie.clean.commits.retained": "1",
-    "hoodie.cleaner.commits.retained": "1",
-    "hoodie.keep.min.commits": "20",
-    "hoodie.keep.max.commits": "30",
-}
-
-
-@pytest.fixture(scope="module", params=hudi_home.LATER)
-def later(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[RealHudi]:
-    """Real Hudi whose own table version is 8, and then 9."""
-    with RealHudi(request.param) as process:
-        yield process
 
 
 class Turns:
@@ -248,78 +227,6 @@ def test_rules_of_merging_are_those_of_the_properties(later: RealHudi, tmp_path:
         assert notes == {f"generation {each}" for each in wanted}
 
 
-def test_services_of_both_find_the_other_s_files(later: RealHudi, tmp_path: Path) -> None:
-    turns = Turns(later, tmp_path / "table")
-    turns.upsert("ours", range(30), 1, "insert")
-    for generation in range(2, 6):
-        turns.upsert("hudi" if generation % 2 else "ours", range(20), generation)
-    before = _data_of(turns.path)
-    options = {**turns.options, **CLEANS}
-    rows = SCENARIO.batch(range(3), 6)
-    turns.model.upsert(rows)
-    write(turns.path, rows, "upsert", options)
-    assert len(_data_of(turns.path)) < len(before)
-    turns.check_whole()
-    turns.upsert("ours", range(20), 7)
-    turns.upsert("hudi", range(20), 8)
-    assert later.ask("clean", table=str(turns.path), retain=1)
-    turns.check_whole()
-
-
-def _data_of(table: Path) -> set[str]:
-    return {p.name for p in table.rglob("*.parquet") if ".hoodie" not in p.parts}
-
-
-def _roll_back(table: Path, instant: str) -> None:
-    rollback_table(HERE, RollbackRequest(base_path=str(table), instant=instant))
-
-
-@pytest.mark.parametrize(("writer", "undoer"), [("hudi", "ours"), ("ours", "hudi")])
-def test_writes_of_one_are_rolled_back_by_the_other(
-    writer: str, undoer: str, later: RealHudi, tmp_path: Path
-) -> None:
-    turns = Turns(later, tmp_path / "table")
-    turns.upsert("ours", range(30), 1, "insert")
-    turns.upsert(writer, range(20, 40), 2)
-    model = turns.model.copy()
-    last = turns.upsert(writer, range(10, 50), 3)
-    turns.model = model
-    if undoer == "ours":
-        _roll_back(turns.path, last)
-    else:
-        assert later.ask("rollback", table=str(turns.path), instant=last)
-    turns.check_whole()
-    turns.upsert(writer, range(35, 60), 4)
-    turns.upsert(undoer, range(55, 65), 5)
-    turns.check_whole()
-
-
-@pytest.mark.parametrize(("saver", "restorer"), [("hudi", "ours"), ("ours", "hudi")])
-def test_a_savepoint_of_one_is_restored_by_the_other(
-    saver: str, restorer: str, later: RealHudi, tmp_path: Path
-) -> None:
-    turns, path = Turns(later, tmp_path / "table"), tmp_path / "table"
-    turns.upsert("ours", range(30), 1, "insert")
-    saved = turns.upsert("hudi", range(20, 40), 2)
-    if saver == "ours":
-        savepoint_table(HERE, SavepointRequest(base_path=str(path), instant=saved))
-    else:
-        later.ask("savepoint", table=str(path), instant=saved)
-    model = turns.model.copy()
-    turns.upsert("ours", range(10, 50), 3)
-    turns.replace("hudi", "insert_overwrite", of_regions(range(9), 4, "asia"), {"asia"})
-    turns.check()
-    if restorer == "ours":
-        restore_table(HERE, RestoreRequest(base_path=str(path), instant=saved))
-    else:
-        later.ask("restore", table=str(path), instant=saved)
-    turns.model = model
-    turns.check_whole()
-    turns.upsert("ours", range(35, 60), 5)
-    turns.upsert("hudi", range(55, 70), 6)
-    turns.check_whole()
-
-
 def test_a_metadata_table_of_hudi_s_is_switched_off_and_built_anew(
     later: RealHudi, tmp_path: Path
 ) -> None:
@@ -337,20 +244,6 @@ def test_a_metadata_table_of_hudi_s_is_switched_off_and_built_anew(
     turns.check_whole()
     turns.upsert("ours", range(10), 4)
     turns.check_whole()
-
-
-def test_hudi_undoes_a_write_of_ours_that_died(later: RealHudi, tmp_path: Path) -> None:
-    turns = Turns(later, tmp_path / "table")
-    turns.upsert("ours", range(30), 1, "insert")
-    last = turns.write("ours", "upsert", SCENARIO.batch(range(20, 40), 2))
-    timeline = turns.path / ".hoodie" / "timeline"
-    (done,) = timeline.glob(f"{last}_*.commit")
-    done.unlink()
-    turns.upsert("hudi", range(5), 3)
-    assert not list(timeline.glob(f"{last}*"))
-    turns.check()
-    copy = shutil.copytree(turns.path, tmp_path / "copy")
-    assert_same_rows(later.read(copy), ours.read(copy))
 
 
 @pytest.mark.parametrize(
