@@ -38,6 +38,7 @@ from pyhudi.transaction.conflicts.change import Change
 from pyhudi.transaction.conflicts.conflict import Conflict, ConflictRules, told
 from pyhudi.transaction.conflicts.schemas import has_same_columns, schema_to_commit
 from pyhudi.transaction.exclusion import Writer, undone_by_another
+from pyhudi.transaction.heartbeat import Heartbeat
 from pyhudi.transaction.markers import MarkedFile, delete_written
 from pyhudi.transaction.optimistic.conditions import (
     check_clock,
@@ -110,7 +111,9 @@ class Shared:
     ) -> None:
         """Nobody else has files at this instant."""
 
-    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
+    def check_held(
+        self, writer: Writer, instant: Instant, files: Collection[str], heartbeat: Heartbeat
+    ) -> None:
         """Whoever takes a writer for dead rolls it back, which takes its request away."""
         self._at_hand = seen = writer.active.look()
         requested = instant.in_state(State.REQUESTED)
@@ -118,7 +121,7 @@ class Shared:
         if is_requested and instant.time not in set(rolled_back(self.table, seen.timeline)):
             return
         delete_written(writer.storage, instant.time, files)
-        raise undone_by_another(writer, instant.time)
+        raise undone_by_another(writer, instant.time, heartbeat)
 
     def agree(self, writer: Writer, instant: Instant, metadata: Metadata | None) -> Metadata:
         """Refuse what others stand against, and take over a schema that they have changed.
