@@ -140,6 +140,29 @@ def test_an_upsert_that_appends_makes_few_requests(
     assert (share["get"], share["put"], share["marker"]) == (files, appended, appended)
 
 
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_new_partition_costs_two_requests_beside_its_file(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch, table_type: str
+) -> None:
+    monkeypatch.setattr(creating, "_honoured", set())
+    options = {**NO_CLEAN, "hoodie.datasource.write.table.type": table_type}
+    table = store.filled(filled_by(options, 1, files=2))
+    new, old = 7, 2
+    rows: Rows = {(f"new={number}", f"n{number}"): (50, "new") for number in range(new)}
+    rows |= {("origin=00", f"other{number}"): (50, "new") for number in range(old)}
+    store.seen.clear()
+    found = write(table, rows, clock_at(NOW_MS + 60_000), "insert", options)
+    assert found.files["created"] == new + 1
+    share = share_of(store)
+    assert (share["put"], share["marker"], share["get"]) == (new + 1, new + 1, 0)
+    metadata = ".hoodie_partition_metadata"
+    # A file group that is new looks whether its partition is one.
+    asked = Counter(each.kind for each in store.seen if each.path.endswith(metadata))
+    assert asked == {"get": new + 1, "put": new}
+    assert not [each for each in store.seen if metadata in each.query]
+    assert share["beside"] - 2 * new - 1 <= MOST_BESIDE - COMMITS
+
+
 def test_writers_at_once_pay_for_their_lock_and_two_looks_under_it(
     table: ObjectStorage, store: StoreServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
