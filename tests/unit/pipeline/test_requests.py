@@ -7,6 +7,7 @@ import pytest
 from pyhudi.errors import SetupError
 from pyhudi.storage.objects import creating, swapping
 from pyhudi.storage.objects.storage import ObjectStorage
+from pyhudi.storage.objects.transfer.sinks import PART_BYTES
 from tests.support.in_process import NOW_MS, Options, Rows, clock_at, options_of, read_rows, write
 from tests.support.memory import MemoryStorage
 from tests.support.object_store import StoreServer
@@ -161,6 +162,37 @@ def test_a_new_partition_costs_two_requests_beside_its_file(
     assert asked == {"get": new + 1, "put": new}
     assert not [each for each in store.seen if metadata in each.query]
     assert share["beside"] - 2 * new - 1 <= MOST_BESIDE - COMMITS
+
+
+def test_a_large_file_costs_its_parts_and_two_requests_more(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(creating, "_honoured", set())
+    options = {
+        **NO_CLEAN,
+        "hoodie.copyonwrite.insert.split.size": "1000",
+        "hoodie.parquet.compression.codec": "uncompressed",
+    }
+    parts, text_bytes = 2, 1 << 18
+    count = parts * PART_BYTES // text_bytes - 10
+    rows: Rows = {
+        ("x", f"{number:04d}"): (1, f"{number:04d}" * (text_bytes // 4)) for number in range(count)
+    }
+    table = store.new_storage()
+    made = write(table, rows, clock_at(), "insert", options)
+    assert made.files["created"] == 1
+    (size,) = (each.size_bytes for each in table.list("x") if each.path.endswith(".parquet"))
+    assert (parts - 1) * PART_BYTES < size < parts * PART_BYTES
+    assert made.requests["multipart"] == parts + 2
+    monkeypatch.setattr(creating, "_honoured", set())
+    store.seen.clear()
+    one: Rows = {("x", "0000"): (2, "new")}
+    found = write(table, one, clock_at(NOW_MS + 60_000), options=options)
+    assert found.files["rewritten"] == 1
+    share = share_of(store)
+    # Its end, its keys and its rows are read, and it is written in parts; obstore begins no upload.
+    assert (share["get"], share["multipart"], share["put"], share["marker"]) == (4, parts + 2, 0, 1)
+    assert found.requests["multipart"] == parts + 2
 
 
 def test_writers_at_once_pay_for_their_lock_and_two_looks_under_it(
