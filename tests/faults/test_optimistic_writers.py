@@ -374,10 +374,11 @@ def test_who_writes_alone_beside_one_of_several_is_told_that_their_modes_differ(
 EARLY = "hoodie.write.concurrency.early.conflict.detection.enable"
 
 
+@pytest.mark.parametrize("markers", [0, 1], ids=["about to write", "writing"])
 @pytest.mark.parametrize("is_early", [True, False])
 @pytest.mark.parametrize("table_type", TYPES)
-def test_a_later_writer_sees_by_markers_what_an_earlier_one_is_writing(
-    table_type: str, is_early: bool
+def test_a_later_writer_sees_what_an_earlier_one_is_writing(
+    table_type: str, is_early: bool, markers: int
 ) -> None:
     storage, clock = made(table_type)
     options = {**optimistic(table_type), **STAMP, RETRIES: "0", EARLY: str(is_early)}
@@ -392,7 +393,7 @@ def test_a_later_writer_sees_by_markers_what_an_earlier_one_is_writing(
     own: Rows = {("x", "a"): (3, "own"), ("y", "c"): (3, "own")}
     done = outcome(
         lambda: write(
-            Meanwhile(storage, other, before=WRITTEN, skips=1), own, clock, options=options
+            Meanwhile(storage, other, before=WRITTEN, skips=markers), own, clock, options=options
         )
     )
     # Without it the later one commits first, and the earlier one is refused at its commit.

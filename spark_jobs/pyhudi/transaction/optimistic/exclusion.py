@@ -170,22 +170,24 @@ class Shared:
     def look_early(self, writer: Writer, instant: Instant, groups: frozenset[GroupId]) -> None:
         """Refuse to begin to write file groups that earlier writers, who live, are writing.
 
-        Where options ask for it; also for those that others have committed meanwhile.
+        What these are about to write their inflight instants say, and their markers what they have
+        begun. Where options ask for it; also for those that others have committed meanwhile.
 
         Raises:
             WriteConflictError: names them.
         Source: SimpleDirectMarkerBasedDetectionStrategy and MarkerUtils.getCandidateInstants, Hudi
-            0.15 and 1.1, which look before each file.
+            0.15 and 1.1, which go by markers alone and look before each file; see decision 52.
         """
         config, found = writer.concurrency, list[Conflict]()
         if not config.looks_early:
             return
         look = self._others.look()
         for other in look.timeline.pending_writes():
-            is_rival = other.time < instant.time and writer.is_alive(other.time)
-            if is_rival and (marked := groups_marked(self.table, other) & groups):
-                what = "is writing what this write is about to change"
-                found.append(Conflict.with_change(self._others.begun(other), what, marked))
+            if other.time < instant.time and writer.is_alive(other.time):
+                begun = self._others.begun(other)
+                if both := (begun.groups | groups_marked(self.table, other)) & groups:
+                    what = "is writing what this write is about to change"
+                    found.append(Conflict.with_change(begun, what, both))
         if config.looks_early_at_commits:
             found += look.conflicts(Change(instant=instant, written=groups), self._rules)
         _refuse(writer, instant, found)
