@@ -63,7 +63,10 @@ def test_who_was_undone_does_not_come_back_before_what_was_archived_since() -> N
 
     late = SuspendedInItsLookup(storage, go_on)
     raised = outcome(lambda: write(late, {("x", "a"): (2, "late")}, clock, options=options))
-    with pytest.raises(RolledBackError, match="was rolled back by another writer"):
+    with pytest.raises(
+        RolledBackError,
+        match=r"taken for dead: its heartbeat was not renewed for 60. s, and others wait for 120 s",
+    ):
         raise raised or AssertionError("it was committed")
     assert not [path for path in late.created if path.endswith(".inflight")]
     assert read_rows(storage) == {

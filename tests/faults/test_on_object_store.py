@@ -14,10 +14,17 @@ from tests.support.console import Shell
 from tests.support.crash_cases import Case, cases
 from tests.support.crashes import World
 from tests.support.faulty import Killed, bury
-from tests.support.in_process import NOW_MS, leftovers, outcome, read_rows
+from tests.support.in_process import (
+    NOW_MS,
+    clock_at,
+    leftovers,
+    outcome,
+    read_rows,
+    write_nothing,
+)
 from tests.support.object_store import Answer, StoreServer, always, nth
 from tests.support.points import IS_FEW, IS_WHOLE
-from tests.support.undo_cases import UNDOING, UndoCase
+from tests.support.undo_cases import UNDOING, UndoCase, remains
 
 CASES = {case.name: case for case in cases()}
 STOPPED = (
@@ -29,12 +36,34 @@ STOPPED = (
     "clean,_run-copy_on_write-simple",
     "recovery-merge_on_read-simple",
 )
+ALSO_STOPPED = (
+    "upsert,_beside_others-copy_on_write-simple",
+    "upsert,_beside_others-merge_on_read-simple",
+    "upsert-copy_on_write-bucket",
+    "upsert-merge_on_read-bucket",
+    "delete-copy_on_write-simple",
+    "delete-merge_on_read-simple",
+    "bulk_insert-copy_on_write-simple",
+    "delete_partition-copy_on_write-simple",
+    "archive-copy_on_write-simple",
+    "log_compaction,_run-merge_on_read-simple",
+)
+"""Of these few deaths are tried, unless all are asked for; so of what is taken back."""
+
+TAKEN_BACK = {
+    each.name: each
+    for each in UNDOING
+    if each.operation.startswith(("rollback of a write", "savepoint"))
+    or each.operation == "restore"
+}
 BAD = (Answer.LOST, Answer.BUSY, Answer.BROKEN, Answer.UNHEARD)
 STEP = 1 if IS_WHOLE else 23
 """Of the requests of a case every so many-th is tried; which, differs among cases."""
 
 DEATH_STEP = 23 if IS_FEW else 1
 """The same for deaths, which cost little: but for `make unit` there is one at every request."""
+
+SPARSE_STEP = 1 if IS_WHOLE else 291 if IS_FEW else 97
 
 
 class OnStore:
@@ -102,12 +131,19 @@ def test_one_bad_answer_to_any_request_changes_nothing(
         check_next(case, found.world())
 
 
-@pytest.mark.parametrize("name", STOPPED)
+def deaths_of(name: str) -> tuple[int, int]:
+    """The first request of a case before which a death is tried, and how many later each next."""
+    if name in STOPPED:
+        return 1 + 2 * (STOPPED.index(name) if IS_FEW else 0), DEATH_STEP
+    return 1 + 7 * [*ALSO_STOPPED, *TAKEN_BACK].index(name) % SPARSE_STEP, SPARSE_STEP
+
+
+@pytest.mark.parametrize("name", [*STOPPED, *ALSO_STOPPED])
 def test_a_death_before_any_request_leaves_all_or_nothing(
     store: StoreServer, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case, first = CASES[name], STOPPED.index(name) if IS_FEW else 0
-    for at in range(1 + 2 * first, count_of(store, case) + 1, DEATH_STEP):
+    case, (first, step) = CASES[name], deaths_of(name)
+    for at in range(first, count_of(store, case) + 1, step):
         found = OnStore(store, case)
         with monkeypatch.context() as patched:
             patched.setattr(objects, "note", dying_at(at))
@@ -117,6 +153,29 @@ def test_a_death_before_any_request_leaves_all_or_nothing(
         assert seen in (case.before, case.after), at
         bury(world.table)
         check_next(case, world, seen)
+
+
+@pytest.mark.parametrize("name", TAKEN_BACK)
+def test_a_death_before_any_request_of_what_takes_back_leaves_it_to_be_finished(
+    store: StoreServer, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undoing, (first, step) = TAKEN_BACK[name].make(), deaths_of(name)
+    whole, before = store.filled(undoing.storage), undoing.before
+    with store.counting() as made:
+        undoing.do(whole, whole)
+    for at in range(first, made.total() + 1, step):
+        table = store.filled(undoing.storage)
+        with monkeypatch.context() as patched:
+            patched.setattr(objects, "note", dying_at(at))
+            raised = outcome(partial(undoing.do, table, table))
+        assert isinstance(raised, (Killed, type(None))), at
+        left = store.contents(table, now_ms=NOW_MS)
+        assert read_rows(left) in (before, undoing.after), at
+        bury(left)
+        undoing.again(left)
+        write_nothing(left, clock_at(NOW_MS + 400_000))
+        assert read_rows(left) == undoing.after, at
+        assert remains(left) == [], at
 
 
 @pytest.mark.parametrize("name", STOPPED)

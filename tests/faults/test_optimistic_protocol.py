@@ -15,6 +15,7 @@ from pyhudi.errors import (
     RolledBackError,
     UnsupportedError,
     WriteConflictError,
+    WriterAtWorkError,
 )
 from pyhudi.jobs.result import JobResult
 from pyhudi.storage.storage import FileStatus
@@ -43,6 +44,7 @@ from tests.support.in_process import (
     write,
 )
 from tests.support.memory import MemoryStorage
+from tests.support.orders import WAIT
 from tests.support.rivals import (
     BEGUN,
     BY_TASK,
@@ -334,7 +336,12 @@ def service(kind: str, storage: MemoryStorage, clock: FakeClock) -> JobResult | 
         case "archive":
             return archive(storage, clock, **SEVERAL_NAMED)
         case "savepoint":
-            return savepoint(storage, clock)
+            return savepoint(storage, clock, options=SEVERAL)
+        case "restore":
+            point = savepoint(storage, clock, options=SEVERAL).instant
+            # It needs a moment in which no writer lives, and waits for it.
+            waited = outcome(lambda: restore(storage, clock, point, {**SEVERAL, WAIT: "1"}))
+            assert isinstance(waited, WriterAtWorkError)
         case "rollback":
             return roll_back(storage, clock, instant.time, **SEVERAL)
         case "clean":
@@ -344,10 +351,10 @@ def service(kind: str, storage: MemoryStorage, clock: FakeClock) -> JobResult | 
             return found.schedule_and_execute()
         case _:
             compaction(storage, clock, **SEVERAL_NAMED).execute_all()
-            return None
+    return None
 
 
-EVERYWHERE = ("archive", "savepoint", "rollback", "clean")
+EVERYWHERE = ("archive", "savepoint", "restore", "rollback", "clean")
 SERVICES = [
     *(("COPY_ON_WRITE", kind) for kind in EVERYWHERE),
     *(("MERGE_ON_READ", kind) for kind in (*EVERYWHERE, "log_compaction", "compaction")),

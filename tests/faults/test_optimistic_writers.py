@@ -3,6 +3,7 @@
 What one does while another is at work is put between two of its storage calls.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -10,6 +11,9 @@ import pytest
 
 from pyhudi.errors import ConflictError, RolledBackError, WriteConflictError
 from pyhudi.jobs.result import JobResult
+from pyhudi.services.rollback import roll_back as undo
+from pyhudi.table.table import load_table
+from pyhudi.timeline.instant import Action
 from tests.support.clocks import FakeClock
 from tests.support.in_process import (
     CONFIG,
@@ -28,6 +32,7 @@ from tests.support.rivals import (
     BEGUN,
     BY_TASK,
     MODE,
+    PROVIDER,
     RETRIES,
     SEVERAL,
     STAMP,
@@ -287,25 +292,67 @@ OCC = {
 }
 
 
-def test_a_neighbour_that_undoes_what_is_pending_is_told_apart() -> None:
+@pytest.mark.parametrize("is_shared", [True, False], ids=["beside others", "alone"])
+def test_a_neighbour_that_undoes_what_is_pending_is_told_apart_and_named(is_shared: bool) -> None:
     """Anomaly A13: one in single-writer mode rolls back what others have not committed."""
     storage, clock = made(TYPES[0])
+    alone = {key: value for key, value in optimistic().items() if key not in SEVERAL}
+    theirs: Rows = {("y", "c"): (2, "other")}
 
-    def undo() -> None:
+    def begin_as_hudi_does() -> None:
         (pending,) = active_of(storage).load().pending_writes()
-        storage.delete(f".hoodie/{pending.time}.commit.requested")
+        undo(load_table(storage), clock, pending.time)
+        write(storage, theirs, clock, options={**alone, **STAMP})
 
     raised = outcome(
         lambda: write(
-            Meanwhile(storage, undo, before=WRITTEN),
+            Meanwhile(storage, begin_as_hudi_does, before=WRITTEN),
             {("x", "a"): (3, "own")},
             clock,
-            options=optimistic(),
+            options=optimistic() if is_shared else alone,
         )
     )
     assert isinstance(raised, RolledBackError)
-    assert isinstance(raised, ConflictError)
-    assert "single-writer mode" in str(raised)
+    (rollback,) = (each for each in active_of(storage).load() if each.action is Action.ROLLBACK)
+    by = f"rollback {rollback.time}, beside which commit {last(storage).time} (UPSERT {BY_TASK})"
+    assert f"by another writer ({by} began); its heartbeat was never late" in str(raised)
+    wanted = f"{MODE}=OPTIMISTIC_CONCURRENCY_CONTROL and one {PROVIDER} for all writers"
+    assert (
+        f"runs in single-writer mode, in which a writer undoes whatever is pending: set {wanted}"
+        in (str(raised))
+    )
+    assert read_rows(storage) == {**OLD, **theirs}
+    assert leftovers(storage) == []
+
+
+@pytest.mark.parametrize("seconds", [100, 150])
+def test_a_neighbour_whose_clock_makes_heartbeats_look_old_is_told_of(seconds: int) -> None:
+    storage, clock = made(TYPES[0])
+
+    def undo_by_a_clock_that_is_ahead() -> None:
+        (pending,) = active_of(storage).load().pending_writes()
+        undo(load_table(storage), clock_at(clock.now_ms() + seconds * 1000), pending.time)
+
+    ahead = Meanwhile(storage, undo_by_a_clock_that_is_ahead, before=WRITTEN)
+    own: Rows = {("x", "a"): (3, "own")}
+    raised = outcome(lambda: write(ahead, own, clock, options=optimistic()))
+    said = "its clock is wrong, which is 1.. s ahead of this one, the other one runs in single"
+    assert isinstance(raised, RolledBackError)
+    assert bool(re.search(said, str(raised))) is (seconds > 120)
+
+
+def test_a_request_that_went_without_a_rollback_is_told_of_too() -> None:
+    storage, clock = made(TYPES[0])
+
+    def take_away() -> None:
+        (pending,) = active_of(storage).load().pending_writes()
+        storage.delete(f".hoodie/{pending.time}.commit.requested")
+
+    own: Rows = {("x", "a"): (3, "own")}
+    late = Meanwhile(storage, take_away, before=WRITTEN)
+    raised = outcome(lambda: write(late, own, clock, options=optimistic()))
+    assert isinstance(raised, RolledBackError)
+    assert "by another writer; its heartbeat was never late" in str(raised)
     assert read_rows(storage) == OLD
 
 
@@ -327,10 +374,11 @@ def test_who_writes_alone_beside_one_of_several_is_told_that_their_modes_differ(
 EARLY = "hoodie.write.concurrency.early.conflict.detection.enable"
 
 
+@pytest.mark.parametrize("markers", [0, 1], ids=["about to write", "writing"])
 @pytest.mark.parametrize("is_early", [True, False])
 @pytest.mark.parametrize("table_type", TYPES)
-def test_a_later_writer_sees_by_markers_what_an_earlier_one_is_writing(
-    table_type: str, is_early: bool
+def test_a_later_writer_sees_what_an_earlier_one_is_writing(
+    table_type: str, is_early: bool, markers: int
 ) -> None:
     storage, clock = made(table_type)
     options = {**optimistic(table_type), **STAMP, RETRIES: "0", EARLY: str(is_early)}
@@ -345,7 +393,7 @@ def test_a_later_writer_sees_by_markers_what_an_earlier_one_is_writing(
     own: Rows = {("x", "a"): (3, "own"), ("y", "c"): (3, "own")}
     done = outcome(
         lambda: write(
-            Meanwhile(storage, other, before=WRITTEN, skips=1), own, clock, options=options
+            Meanwhile(storage, other, before=WRITTEN, skips=markers), own, clock, options=options
         )
     )
     # Without it the later one commits first, and the earlier one is refused at its commit.

@@ -1,5 +1,6 @@
 """Ours and real Hudi's writers on one table, under the lock file that both honour."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -138,8 +139,11 @@ def test_a_write_of_hudis_in_single_writer_mode_is_told_apart(
     write(path, orders(("a", "x", 1, "o")), options)
     alone = {"hoodie.metadata.enable": "false"}
     other = partial(hudi.write, path, orders(("b", "y", 2, "h")), options=alone)
-    with pytest.raises(ConflictError, match="single-writer mode"):
+    with pytest.raises(ConflictError, match=r"never late.*runs in single-writer mode") as raised:
         write(path, orders(("a", "x", 3, "o")), options, meanwhile=other)
+    (rollback,) = (path / ".hoodie").rglob("*.rollback.requested")
+    assert f"(rollback {rollback.name.partition('.')[0]}, beside which " in str(raised.value)
+    assert re.search(r" (delta)?commit \d{17} \(UPSERT\) began\);", str(raised.value))
     assert_rows(path, hudi, {"a": (1, "o"), "b": (2, "h")})
 
 

@@ -45,6 +45,10 @@ MIXED: Rows = {
 FRESH: Rows = {("x", "d"): (5, "new"), ("z", "e"): (5, "new")}
 GONE: Rows = {("x", "a"): (6, ""), ("z", "n"): (6, "")}
 NEXT: Rows = {("x", "b"): (9, "next"), ("z", "f"): (9, "next")}
+BESIDE_OTHERS = {
+    "hoodie__write__concurrency__mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie__write__lock__provider": "StorageBasedLockProvider",
+}
 SORTED_BULK = "hoodie__bulkinsert__sort__mode"
 
 
@@ -76,9 +80,17 @@ class Case:
         """Whether a plan may stay, to be run by the next."""
         return "compaction" in self.operation
 
+    @property
+    def is_beside_others(self) -> bool:
+        """Whether a dead write may stay until the next clean."""
+        return "beside others" in self.operation
+
     def go_on(self, world: World, number: int) -> Rows:
         """Let others write and compact after it; gives what of their rows is to be read."""
         clock = clock_at(NOW_MS + 60_000)
+        if self.is_beside_others:
+            kept = {"hoodie__clean__commits__retained": "10", **BESIDE_OTHERS}
+            cleaning(world.table, clock, **kept).schedule_and_execute()
         if self.is_clean:
             cleaning(world.table, clock).schedule_and_execute()
         if self.is_compaction:
@@ -121,6 +133,8 @@ def _writes(table_type: str) -> Iterator[Case]:
         yield make("insert_overwrite", index, FRESH, {**others, **FRESH})
         yield make("insert_overwrite_table", index, FRESH, FRESH)
         yield make("delete_partition", index, GONE, others)
+    beside = partial(make, "upsert", "SIMPLE", MIXED, {**old, **MIXED}, **BESIDE_OTHERS)
+    yield beside(note="beside others")
     dropping = {"hoodie__datasource__insert__dup__policy": "drop"}
     mixed = {key: row for key, row in MIXED.items() if key not in old}
     yield make("insert", "BLOOM", MIXED, {**old, **mixed}, note="drop duplicates", **dropping)
@@ -170,8 +184,14 @@ def _write(
         act=act,
         before=_old(table_type),
         after=after,
-        options=options_of(table_type, index, **(SAVING if SAVING.items() <= more.items() else {})),
+        options=options_of(table_type, index, **_kept_of(more)),
     )
+
+
+def _kept_of(options: dict[str, str]) -> dict[str, str]:
+    """Those that whoever comes next has too."""
+    groups = (group for group in (SAVING, BESIDE_OTHERS) if group.items() <= options.items())
+    return {name: value for group in groups for name, value in group.items()}
 
 
 def _written(table_type: str, index: str) -> World:

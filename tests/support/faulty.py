@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pyhudi.errors import StorageError
 from pyhudi.storage.storage import FileStatus
+from pyhudi.storage.versioned import Versioned
 from pyhudi.transaction.process import ProcessMark
 from tests.support.memory import MemoryStorage, Sink
 
@@ -122,6 +123,12 @@ class FaultyStorage:
 
     def put(self, path: str, data: bytes) -> None:
         self._call(lambda: self.inner.put(path, data), takes_space=True)
+
+    def read_versioned(self, path: str) -> Versioned:
+        return self._call(lambda: self.inner.read_versioned(path))
+
+    def put_if(self, path: str, data: bytes, version: str | None) -> str:
+        return self._call(lambda: self.inner.put_if(path, data, version), takes_space=True)
 
     def make_dir(self, path: str) -> None:
         self._call(lambda: self.inner.make_dir(path), takes_space=True)

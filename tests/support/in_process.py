@@ -226,16 +226,20 @@ def roll_back(storage: Storage, clock: Clock, instant: str | None, **options: st
     return rollback_table(Surroundings(clock).environment(storage), request)
 
 
-def savepoint(storage: Storage, clock: Clock, **asked: str) -> JobResult:
+def savepoint(
+    storage: Storage, clock: Clock, *, options: Options = NO_WAIT, **asked: str
+) -> JobResult:
     """Create a savepoint, or what else is asked for."""
-    request = SavepointRequest(base_path=storage.uri, hoodie_conf=NO_WAIT, **asked)
+    request = SavepointRequest(base_path=storage.uri, hoodie_conf=options, **asked)
     return savepoint_table(Surroundings(clock).environment(storage), request)
 
 
-def restore(storage: Storage, clock: Clock, instant: str | None) -> JobResult:
+def restore(
+    storage: Storage, clock: Clock, instant: str | None, options: Options = NO_WAIT
+) -> JobResult:
     """Take a table back to a savepoint."""
     assert instant
-    request = RestoreRequest(base_path=storage.uri, instant=instant, hoodie_conf=NO_WAIT)
+    request = RestoreRequest(base_path=storage.uri, instant=instant, hoodie_conf=options)
     return restore_table(Surroundings(clock).environment(storage), request)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pyarrow as pa
 
-from pyhudi.errors import AlreadyExistsError, MissingFileError
+from pyhudi.errors import AlreadyExistsError, MissingFileError, PreconditionError
 from pyhudi.storage.storage import FileStatus, located_input
+from pyhudi.storage.versioned import Versioned
 
 
 class MemoryStorage:
@@ -96,6 +98,17 @@ class MemoryStorage:
         self.files[path] = bytes(data)
         self.times[path] = self.now_ms
 
+    def read_versioned(self, path: str) -> Versioned:
+        data = self.read(path)
+        return Versioned(data=data, version=_version(data), modified_ms=self.times[path])
+
+    def put_if(self, path: str, data: bytes, version: str | None) -> str:
+        found = _version(self.files[path]) if path in self.files else None
+        if found != version:
+            raise PreconditionError(f"{path} has the version {found} and not {version}")
+        self.put(path, data)
+        return _version(data)
+
     def delete(self, path: str) -> bool:
         self.times.pop(path, None)
         return self.files.pop(path, None) is not None
@@ -139,3 +152,8 @@ class Sink:
 
     def close(self) -> None:
         self.closed = True
+
+
+def _version(data: bytes) -> str:
+    """What tells the contents of a file from others, as an entity tag does."""
+    return hashlib.sha256(data).hexdigest()

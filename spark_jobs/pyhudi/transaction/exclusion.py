@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyhudi.actions.rollback import RollbackPlan
+from pyhudi.config.instant_text import AskedInstant
 from pyhudi.config.options.concurrency import MODE, ConcurrencyMode
+from pyhudi.config.options.files import HEARTBEAT_INTERVAL
+from pyhudi.config.options.locks import PROVIDER
 from pyhudi.config.table import TableType
 from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
-from pyhudi.errors import ConflictError, RolledBackError, WriteConflictError, WriterAtWorkError
+from pyhudi.errors import (
+    ConflictError,
+    CorruptTableError,
+    RolledBackError,
+    StorageError,
+    WriteConflictError,
+    WriterAtWorkError,
+)
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline, Metadata, Seen
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
+from pyhudi.transaction.conflicts.change import Change
+from pyhudi.transaction.conflicts.conflict import Conflict
 from pyhudi.transaction.gate import OPEN_GATE, Gate
-from pyhudi.transaction.heartbeat import is_alive
+from pyhudi.transaction.heartbeat import Heartbeat, is_alive
 from pyhudi.transaction.markers import MarkedFile, delete_written
 from pyhudi.transaction.tickets import Ticket
 
@@ -87,8 +100,13 @@ class Exclusion(Protocol):
         """Called before any file is deleted, with those that the instant's markers name."""
         ...
 
-    def check_held(self, writer: Writer, instant: Instant, files: Collection[str], /) -> None:
-        """Called before the commit point, with the files that are about to count."""
+    def check_held(
+        self, writer: Writer, instant: Instant, files: Collection[str], heartbeat: Heartbeat, /
+    ) -> None:
+        """Called before the commit point, with the files that are about to count.
+
+        The ``heartbeat`` is that of the instant.
+        """
         ...
 
     def agree(self, writer: Writer, instant: Instant, metadata: Metadata | None) -> Metadata | None:
@@ -152,7 +170,9 @@ class Alone:
     ) -> None:
         """Nobody else has files at this instant."""
 
-    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
+    def check_held(
+        self, writer: Writer, instant: Instant, files: Collection[str], heartbeat: Heartbeat
+    ) -> None:
         """Whoever takes a writer for dead rolls it back, which takes its request away.
 
         A write that was completed since this one began was not seen by it, and would be lost; one
@@ -161,7 +181,7 @@ class Alone:
         states = [file.instant for file in writer.active.state_files()]
         if instant.in_state(State.REQUESTED) not in states:
             delete_written(writer.storage, instant.time, files)
-            raise undone_by_another(writer, instant.time)
+            raise undone_by_another(writer, instant.time, heartbeat)
         done = _done(writer, Timeline.of(states))
         gone = {time for time in self._done_before - done if not done or time > min(done)}
         if gone:  # rather than archived, which takes the oldest
@@ -186,19 +206,74 @@ class Alone:
         """There is no lock."""
 
 
-def undone_by_another(writer: Writer, instant: str) -> RolledBackError:
-    """The error of one that was taken for dead."""
-    why = ""
-    if writer.gate.is_shared:
+def undone_by_another(writer: Writer, instant: str, heartbeat: Heartbeat) -> RolledBackError:
+    """The error of one that another writer has undone: who that was, and why it did.
+
+    One whose heartbeat was never late was undone by somebody who honours none. Of a job that undoes
+    whatever is pending before it writes, its own write is the nearest to the rollback.
+    """
+    rollback, ahead_s = _rollback_of(writer, instant), 0
+    by = "" if rollback is None else f" (rollback {rollback.time})"
+    waits_s = writer.heartbeat.expires_ms // 1000
+    if heartbeat.has_lapsed:
         why = (
-            ": either it runs in single-writer mode, where it undoes whatever is pending, or no "
-            "heartbeat was seen of this one for too long. All writers of the table must have "
-            f"{MODE.key}={ConcurrencyMode.OPTIMISTIC.value}"
+            f"it was taken for dead: its heartbeat was not renewed for "
+            f"{heartbeat.longest_silence_ms // 1000} s, and others wait for {waits_s} s. Where "
+            f"processes are suspended for so long, raise {HEARTBEAT_INTERVAL.key} for all writers"
+        )
+    else:
+        if rollback is not None:
+            by = f" (rollback {rollback.time}{_told_beside(writer, instant, rollback.time)})"
+            ahead_s = (_moment_ms(writer, rollback.time) - writer.clock.now_ms()) // 1000
+        other = (
+            f"its clock is wrong, which is {ahead_s} s ahead of this one"
+            if ahead_s > waits_s
+            else f"it waits for heartbeats for less than {waits_s} s"
+        )
+        why = (
+            f"its heartbeat was never late. Unless {other}, the other one runs in single-writer "
+            "mode, in which a writer undoes whatever is pending: set "
+            f"{MODE.key}={ConcurrencyMode.OPTIMISTIC.value} and one {PROVIDER.key} for all "
+            "writers of the table, or let them take turns"
         )
     return RolledBackError(
-        f"instant {instant} was rolled back by another writer{why}; retry",
+        f"instant {instant} was rolled back by another writer{by}; {why}; retry",
         where=writer.storage.uri,
     )
+
+
+def _rollback_of(writer: Writer, instant: str) -> Instant | None:
+    """The latest rollback of an instant; None where there is none, or it cannot be read."""
+    found = (each for each in _looked_at(writer) if each.action is Action.ROLLBACK)
+    for rollback in sorted(found, key=lambda each: each.time, reverse=True):
+        with suppress(StorageError, CorruptTableError):
+            if writer.active.read_rollback_plan(rollback).instant.time == instant:
+                return rollback
+    return None
+
+
+def _told_beside(writer: Writer, instant: str, rollback: str) -> str:
+    """The write that began after an instant, and next to its rollback, and who asked for it."""
+    at_ms, since = _moment_ms(writer, rollback), _looked_at(writer).write_instants()
+    later = (each for each in since if each.time > instant)
+    nearest = min(later, key=lambda each: abs(_moment_ms(writer, each.time) - at_ms), default=None)
+    if nearest is None:
+        return ""
+    change = Change(instant=nearest)
+    with suppress(StorageError, CorruptTableError):
+        change = Change.of(nearest, writer.active.read_replace_commit(nearest))
+    return f", beside which {Conflict.with_change(change, 'began')}"
+
+
+def _looked_at(writer: Writer) -> Timeline:
+    """The timeline of now; an empty one where the storage does not answer."""
+    with suppress(StorageError):
+        return writer.active.load()
+    return Timeline.of(())
+
+
+def _moment_ms(writer: Writer, time: str) -> int:
+    return AskedInstant(digits=time).moment_ms(writer.table.config.timezone)
 
 
 def at_work(writer: Writer, instants: Collection[str]) -> WriterAtWorkError:

@@ -43,7 +43,7 @@ class Heartbeat:
         self._storage, self._path, self._clock = storage, _path(instant), clock
         self._renewed_ms = clock.monotonic_ms() if started_ms is None else started_ms
         self._expires_ms = config.expires_ms
-        self._has_lapsed = False
+        self._longest_ms = 0
         self._beating = clock.repeating(
             self._beat, config.interval_ms / 1000, f"heartbeat-{instant}"
         )
@@ -66,15 +66,20 @@ class Heartbeat:
         return self._clock.monotonic_ms() - self._renewed_ms < self._expires_ms
 
     @property
+    def longest_silence_ms(self) -> int:
+        """The longest time for which it was not renewed, that until now among them."""
+        return max(self._longest_ms, self._clock.monotonic_ms() - self._renewed_ms)
+
+    @property
     def has_lapsed(self) -> bool:
         """Whether there was a time when others could take the writer for dead.
 
         It may be renewed since: a process that was suspended renews it before it does anything.
         """
-        return self._has_lapsed or not self.is_fresh
+        return self.longest_silence_ms >= self._expires_ms
 
     def _beat(self) -> None:
-        self._has_lapsed = self.has_lapsed
+        self._longest_ms = self.longest_silence_ms
         before_ms = self._clock.monotonic_ms()
         try:
             self._storage.put(self._path, ProcessMark.here().to_bytes())

@@ -218,12 +218,12 @@ class InstantRun:
         completed = instant
         try:
             with writer.gate.hold() as lock:
-                self._exclusion.check_held(writer, instant, files)
+                self._exclusion.check_held(writer, instant, files, self._heartbeat)
                 agreed = self._exclusion.agree(writer, instant, metadata)
                 self._check_heartbeat()
                 lock.confirm()
                 completed = complete_instant(writer.active, instant, agreed, writer.clock)
-                seen = check_kept(writer, completed, instant, self._undone_before)
+                seen = check_kept(writer, completed, instant, self._heartbeat, self._undone_before)
                 self.completed_at = None if seen is None else seen.written(completed)
                 self._is_complete = True
                 # While the lock is held: whoever has it next has seen this commit.
@@ -273,7 +273,7 @@ class InstantRun:
         if not (writer.gate.is_shared and self._is_begun and self._heartbeat.has_lapsed):
             return
         if is_undone(writer.active, self._pending):
-            raise undone_by_another(writer, self.instant)
+            raise undone_by_another(writer, self.instant, self._heartbeat)
 
     def withdraw(self) -> None:
         """End the instant without a trace: nothing was written, and nothing is to be."""

@@ -15,6 +15,7 @@ from pyhudi.errors import CorruptTableError, MissingFileError, StorageError
 from pyhudi.timeline.active import ActiveTimeline, Seen
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.exclusion import Writer, undone_by_another
+from pyhudi.transaction.heartbeat import Heartbeat
 
 _LOOKS = 3
 _Answer = TypeVar("_Answer")
@@ -25,6 +26,7 @@ def check_kept(
     writer: Writer,
     completed: Instant,
     requested: Instant,
+    heartbeat: Heartbeat,
     undone_before: Collection[Instant] | None = None,
 ) -> Seen | None:
     """Take an instant back at once that was taken for dead since the last look.
@@ -48,7 +50,7 @@ def check_kept(
         _log.info("%s is pending again by others", completed.time)
     except StorageError:
         active.remove(completed)
-    raise undone_by_another(writer, completed.time)
+    raise undone_by_another(writer, completed.time, heartbeat)
 
 
 def is_undone(active: ActiveTimeline, requested: Instant) -> bool:

@@ -37,3 +37,13 @@ def test_what_takes_too_long_and_asks_too_much_is_said() -> None:
     assert "at most" not in times
     assert "520 requests, of which 100 for markers and 4 for the heartbeat (20%)" in requests
     assert "500 is the goal" in requests
+
+
+def test_a_read_that_takes_too_long_is_said_as_a_write_is() -> None:
+    steps = {
+        step: {"pyhudi": line("pyhudi", 1.0), "pyhudi_s3": line("pyhudi_s3", seconds, **counted())}
+        for step, seconds in (("start", 9.0), ("upsert_u1", 1.0), ("read", 1.44))
+    }
+    (told,) = verdicts(storage_table(steps), [])
+    assert "up to 1.44 times as long as on the disk (read)" in told
+    assert "1.20 times on average" in told

@@ -6,7 +6,9 @@ import pytest
 
 from pyhudi.errors import SetupError
 from pyhudi.storage.objects import creating, swapping
+from pyhudi.storage.objects import storage as objects
 from pyhudi.storage.objects.storage import ObjectStorage
+from pyhudi.storage.objects.transfer.sinks import PART_BYTES, Room
 from tests.support.in_process import NOW_MS, Options, Rows, clock_at, options_of, read_rows, write
 from tests.support.memory import MemoryStorage
 from tests.support.object_store import StoreServer
@@ -138,6 +140,65 @@ def test_an_upsert_that_appends_makes_few_requests(
     # A file group is looked at for its keys, and its log file is written. No base file is.
     files = PARTITIONS * FILES_OF_EACH
     assert (share["get"], share["put"], share["marker"]) == (files, appended, appended)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_new_partition_costs_two_requests_beside_its_file(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch, table_type: str
+) -> None:
+    monkeypatch.setattr(creating, "_honoured", set())
+    options = {**NO_CLEAN, "hoodie.datasource.write.table.type": table_type}
+    table = store.filled(filled_by(options, 1, files=2))
+    new, old = 7, 2
+    rows: Rows = {(f"new={number}", f"n{number}"): (50, "new") for number in range(new)}
+    rows |= {("origin=00", f"other{number}"): (50, "new") for number in range(old)}
+    store.seen.clear()
+    found = write(table, rows, clock_at(NOW_MS + 60_000), "insert", options)
+    assert found.files["created"] == new + 1
+    share = share_of(store)
+    assert (share["put"], share["marker"], share["get"]) == (new + 1, new + 1, 0)
+    metadata = ".hoodie_partition_metadata"
+    # A file group that is new looks whether its partition is one.
+    asked = Counter(each.kind for each in store.seen if each.path.endswith(metadata))
+    assert asked == {"get": new + 1, "put": new}
+    assert not [each for each in store.seen if metadata in each.query]
+    assert share["beside"] - 2 * new - 1 <= MOST_BESIDE - COMMITS
+
+
+def test_a_large_file_costs_one_put_or_its_parts_and_two_requests_more(
+    store: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(creating, "_honoured", set())
+    options = {
+        **NO_CLEAN,
+        "hoodie.copyonwrite.insert.split.size": "1000",
+        "hoodie.parquet.compression.codec": "uncompressed",
+    }
+    parts, text_bytes = 2, 1 << 18
+    count = parts * PART_BYTES // text_bytes - 10
+    rows: Rows = {
+        ("x", f"{number:04d}"): (1, f"{number:04d}" * (text_bytes // 4)) for number in range(count)
+    }
+    table = store.new_storage()
+    made = write(table, rows, clock_at(), "insert", options)
+    assert made.files["created"] == 1
+    (size,) = (each.size_bytes for each in table.list("x") if each.path.endswith(".parquet"))
+    assert (parts - 1) * PART_BYTES < size < parts * PART_BYTES
+    assert (share_of(store)["put"], share_of(store)["marker"], made.requests["multipart"]) == (
+        1,
+        1,
+        0,
+    )
+    monkeypatch.setattr(objects, "ROOM", Room(0))
+    monkeypatch.setattr(creating, "_honoured", set())
+    store.seen.clear()
+    one: Rows = {("x", "0000"): (2, "new")}
+    found = write(table, one, clock_at(NOW_MS + 60_000), options=options)
+    assert found.files["rewritten"] == 1
+    share = share_of(store)
+    # Its end, its keys and its rows are read.
+    assert (share["get"], share["multipart"], share["put"], share["marker"]) == (4, parts + 2, 0, 1)
+    assert found.requests["multipart"] == parts + 2
 
 
 def test_writers_at_once_pay_for_their_lock_and_two_looks_under_it(

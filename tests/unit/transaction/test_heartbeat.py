@@ -105,6 +105,7 @@ def test_a_heartbeat_that_lapsed_once_has_lapsed_though_it_is_renewed():
         assert (heartbeat.is_fresh, heartbeat.has_lapsed) == (False, True)
         clock.beat()
         assert (heartbeat.is_fresh, heartbeat.has_lapsed) == (True, True)
+        assert heartbeat.longest_silence_ms == 2000
 
 
 class BeatingByHand(SilentClock):

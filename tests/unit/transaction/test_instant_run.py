@@ -9,6 +9,7 @@ from pyhudi.errors import ConflictError, StorageError
 from pyhudi.timeline.active import Metadata, Seen
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.exclusion import Alone, Writer, live_writers
+from pyhudi.transaction.heartbeat import Heartbeat
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkedFile, MarkerType, leave_marker
 from tests.support.clocks import FakeClock
@@ -162,7 +163,9 @@ class Recording:
     ) -> None:
         self.ask("check_marked", {file.path for file in marked} <= self.storage.files.keys())
 
-    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
+    def check_held(
+        self, writer: Writer, instant: Instant, files: Collection[str], _: Heartbeat
+    ) -> None:
         self.ask("check_held", set(self.storage.below("p")) == set(files))
         if self.refuses:
             raise ConflictError("others are in")

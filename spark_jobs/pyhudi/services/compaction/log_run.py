@@ -46,6 +46,7 @@ from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.conflicts.conflict import ConflictRules
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.heartbeat import (
+    Heartbeat,
     delete_heartbeat,
     give_heartbeat_up,
     start_heartbeat,
@@ -177,7 +178,9 @@ class WritersKeptOut:
     ) -> None:
         """Nobody else has files at this instant."""
 
-    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
+    def check_held(
+        self, writer: Writer, instant: Instant, files: Collection[str], _: Heartbeat
+    ) -> None:
         """Whoever takes the run for dead rolls it back, and the lock with it."""
         timeline = writer.active.load()
         is_there = instant.in_state(State.INFLIGHT) in timeline.instants

@@ -36,7 +36,7 @@ from pyhudi.timeline.active import Metadata, Seen
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
-from pyhudi.transaction.heartbeat import give_heartbeat_up
+from pyhudi.transaction.heartbeat import Heartbeat, give_heartbeat_up
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import MarkedFile, read_markers
 from pyhudi.transaction.optimistic.others import groups_marked
@@ -269,13 +269,18 @@ class OneRunOfAPlan:
         """Refuse to go on where there are files of a later run."""
         if not all(each in self._earlier or self._is_own(each) for each in marked):
             raise _taken_over(writer, instant)
-        self.check_held(writer, instant, ())
+        self._check_not_taken_over(writer, instant)
 
-    def check_held(self, writer: Writer, instant: Instant, _: Collection[str]) -> None:
+    def check_held(
+        self, writer: Writer, instant: Instant, _: Collection[str], __: Heartbeat
+    ) -> None:
         """Whoever takes a run for dead rolls it back before anything else.
 
         A write that was taken back meanwhile may be in the files of the run.
         """
+        self._check_not_taken_over(writer, instant)
+
+    def _check_not_taken_over(self, writer: Writer, instant: Instant) -> None:
         timeline = writer.active.load()
         is_there = instant.in_state(State.INFLIGHT) in timeline.instants
         if (

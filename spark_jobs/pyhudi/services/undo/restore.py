@@ -33,7 +33,7 @@ from pyhudi.services.rollback import (
     rollbacks_of,
 )
 from pyhudi.services.undo.completed import plan_undo
-from pyhudi.services.undo.restore_plan import plan_restore, why_not_restored
+from pyhudi.services.undo.restore_plan import plan_restore, why_not_restored, written_beside
 from pyhudi.table.archived import ArchivedTimeline
 from pyhudi.table.savepoints import pending_restores, savepoints
 from pyhudi.table.table import Table
@@ -56,7 +56,8 @@ def restore(writer: Writer, table: Table, savepoint: str, own: str) -> Instant |
     Raises:
         RequestError: there is no such savepoint, or what it keeps is not there. Nothing was
             changed.
-        WriterAtWorkError: a compaction runs.
+        WriterAtWorkError: a compaction runs, or others have written meanwhile.
+        LockError: the lock was lost. Nothing was changed.
         StorageError: the storage failed; who writes next finishes the restore, if it had begun.
     """
     plan = plan_restore_of(table, savepoint)
@@ -69,6 +70,8 @@ def restore(writer: Writer, table: Table, savepoint: str, own: str) -> Instant |
         savepoint,
         len({info.time for info in plan.instants} - {own}),
     )
+    with writer.gate.hold() as lock:
+        lock.confirm()
     requested = _request(table.active, writer.clock, plan)
     _finish(replace(writer, table=table), requested, own)
     return requested
@@ -183,6 +186,8 @@ def _finish(writer: Writer, pending: Instant, own: str) -> None:
     plan = active.read_restore_plan(pending)
     instants = tuple({info.time: info for info in reversed(plan.instants)}.values())[::-1]
     instants = tuple(info for info in instants if info.time != own)
+    if pending.state is State.REQUESTED:
+        _check_whole(active, pending, plan)
     with contextlib.suppress(AlreadyExistsError):
         active.start(pending, None)
     for info in instants:
@@ -196,6 +201,24 @@ def _finish(writer: Writer, pending: Instant, own: str) -> None:
     with contextlib.suppress(AlreadyExistsError):
         complete_instant(active, pending, metadata, clock)
     _forget_rollbacks(active, plan.savepoint or pending.time)
+
+
+def _check_whole(active: ActiveTimeline, requested: Instant, plan: RestorePlan) -> None:
+    """Withdraw a restore that others have written beside before it was there to be seen.
+
+    They came in where the lock was lost, or where they honour none. Their files would lie on top of
+    such as are to go, and nobody could finish the restore.
+
+    Raises:
+        WriterAtWorkError: they have. Nothing is undone.
+    """
+    if beside := written_beside(plan, active.load()):
+        active.remove(requested)
+        raise WriterAtWorkError(
+            f"another writer has written while a restore was planned (instant {beside[-1]}); "
+            "retry, which takes that back too",
+            where=active.storage.uri,
+        )
 
 
 def _undo(table: Table, clock: Clock, info: InstantInfo, delete: Delete | None) -> None:

@@ -53,6 +53,15 @@ def _age(instant: Instant) -> tuple[bool, str, tuple[str, str]]:
     return ended is None, ended or "", instant.identity
 
 
+def written_beside(plan: RestorePlan, timeline: Timeline) -> tuple[str, ...]:
+    """The completed writes after the savepoint of a plan that it does not know."""
+    if plan.savepoint is None:
+        return ()
+    known, after = {info.time for info in plan.instants}, timeline.after(plan.savepoint)
+    completed = timeline.write_instants().completed()
+    return tuple(each.time for each in completed if each in after and each.time not in known)
+
+
 def why_not_restored(
     timeline: Timeline,
     savepoint: str,

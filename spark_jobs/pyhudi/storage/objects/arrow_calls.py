@@ -67,7 +67,7 @@ class ArrowCalls:
             info = self._client.get_file_info(self._place(key))
         return _entry(info, self.connection) if info.type == fs.FileType.File else None
 
-    def put(self, key: str, data: bytes | pa.Buffer) -> None:
+    def put(self, key: str, data: bytes | memoryview) -> None:
         """Make or replace an object."""
         with (
             self._answer(Kind.PUT, key),

@@ -75,7 +75,7 @@ class Calls(Protocol):
         """An object without its bytes; None when it is absent."""
         ...
 
-    def put(self, key: str, data: bytes | pa.Buffer) -> None:
+    def put(self, key: str, data: bytes | memoryview) -> None:
         """Make or replace an object."""
         ...
 
@@ -172,7 +172,7 @@ class ObstoreCalls:
         except MissingFileError:
             return None
 
-    def put(self, key: str, data: bytes | pa.Buffer) -> None:
+    def put(self, key: str, data: bytes | memoryview) -> None:
         """Make or replace an object."""
         with self._answer(Kind.PUT, key):
             self._api.put(self._store, key, data, use_multipart=False)

@@ -28,7 +28,7 @@ from pyhudi.storage.objects.swapping import check_swaps
 from pyhudi.storage.objects.transfer.kept import KEPT
 from pyhudi.storage.objects.transfer.listing import folders_listed, listed
 from pyhudi.storage.objects.transfer.ranges import TAIL_BYTES, ObjectReader, object_file
-from pyhudi.storage.objects.transfer.sinks import ObjectWriter, object_sink
+from pyhudi.storage.objects.transfer.sinks import NO_ROOM, ROOM, ObjectWriter, object_sink
 from pyhudi.storage.storage import FileStatus, located_input
 from pyhudi.storage.versioned import Versioned
 
@@ -43,7 +43,7 @@ class ObjectStorage:
     A folder is what keys begin with: none is made, and one is there as long as something lies in
     it. Objects whose keys end with a slash, which others make to stand for folders, are ignored.
     Requests go through obstore where it is installed, else through ``pyarrow.fs``, which cannot
-    create; files of data are written by ``pyarrow.fs`` once they are larger than a part.
+    create; files of data are written by ``pyarrow.fs`` once there is no room to put them at once.
 
     Guarantees: those of ``Storage``, on a store that honours conditional writes, which is found
         out before the first create. A request that has no clear answer is made again for a while;
@@ -167,8 +167,13 @@ class ObjectStorage:
             where = f"{connection.bucket}/{key}"
             return arrow_client(connection).open_output_stream(where, compression=None)
 
-        count = partial(self._count, Kind.MULTIPART, key)
-        return object_sink(ObjectWriter(partial(self.put, path), begin, count))
+        def put(data: bytes | memoryview) -> None:
+            KEPT.drop(self.absolute(path))
+            with self._errors("write", path):
+                patiently(lambda: self._calls.put(key, data))
+
+        count, room = partial(self._count, Kind.MULTIPART, key), ROOM if has_obstore() else NO_ROOM
+        return object_sink(ObjectWriter(put, begin, count, room))
 
     def check_writable(self) -> None:
         """Refuse where nothing can be created, without a request.

@@ -38,6 +38,7 @@ from pyhudi.transaction.conflicts.change import Change
 from pyhudi.transaction.conflicts.conflict import Conflict, ConflictRules, told
 from pyhudi.transaction.conflicts.schemas import has_same_columns, schema_to_commit
 from pyhudi.transaction.exclusion import Writer, undone_by_another
+from pyhudi.transaction.heartbeat import Heartbeat
 from pyhudi.transaction.markers import MarkedFile, delete_written
 from pyhudi.transaction.optimistic.conditions import (
     check_clock,
@@ -110,7 +111,9 @@ class Shared:
     ) -> None:
         """Nobody else has files at this instant."""
 
-    def check_held(self, writer: Writer, instant: Instant, files: Collection[str]) -> None:
+    def check_held(
+        self, writer: Writer, instant: Instant, files: Collection[str], heartbeat: Heartbeat
+    ) -> None:
         """Whoever takes a writer for dead rolls it back, which takes its request away."""
         self._at_hand = seen = writer.active.look()
         requested = instant.in_state(State.REQUESTED)
@@ -118,7 +121,7 @@ class Shared:
         if is_requested and instant.time not in set(rolled_back(self.table, seen.timeline)):
             return
         delete_written(writer.storage, instant.time, files)
-        raise undone_by_another(writer, instant.time)
+        raise undone_by_another(writer, instant.time, heartbeat)
 
     def agree(self, writer: Writer, instant: Instant, metadata: Metadata | None) -> Metadata:
         """Refuse what others stand against, and take over a schema that they have changed.
@@ -167,22 +170,24 @@ class Shared:
     def look_early(self, writer: Writer, instant: Instant, groups: frozenset[GroupId]) -> None:
         """Refuse to begin to write file groups that earlier writers, who live, are writing.
 
-        Where options ask for it; also for those that others have committed meanwhile.
+        What these are about to write their inflight instants say, and their markers what they have
+        begun. Where options ask for it; also for those that others have committed meanwhile.
 
         Raises:
             WriteConflictError: names them.
         Source: SimpleDirectMarkerBasedDetectionStrategy and MarkerUtils.getCandidateInstants, Hudi
-            0.15 and 1.1, which look before each file.
+            0.15 and 1.1, which go by markers alone and look before each file; see decision 52.
         """
         config, found = writer.concurrency, list[Conflict]()
         if not config.looks_early:
             return
         look = self._others.look()
         for other in look.timeline.pending_writes():
-            is_rival = other.time < instant.time and writer.is_alive(other.time)
-            if is_rival and (marked := groups_marked(self.table, other) & groups):
-                what = "is writing what this write is about to change"
-                found.append(Conflict.with_change(self._others.begun(other), what, marked))
+            if other.time < instant.time and writer.is_alive(other.time):
+                begun = self._others.begun(other)
+                if both := (begun.groups | groups_marked(self.table, other)) & groups:
+                    what = "is writing what this write is about to change"
+                    found.append(Conflict.with_change(begun, what, both))
         if config.looks_early_at_commits:
             found += look.conflicts(Change(instant=instant, written=groups), self._rules)
         _refuse(writer, instant, found)

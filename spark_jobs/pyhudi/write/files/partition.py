@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyhudi.config.properties import dump
+from pyhudi.errors import MissingFileError
 from pyhudi.filegroup.names import file_path
 from pyhudi.storage.storage import Storage
 
@@ -18,11 +19,16 @@ def ensure_partition(storage: Storage, partition: str, instant: str) -> None:
     Tasks come here, which may lack what it takes to create a file; of those that find none at once
     one is the last, and what readers take from the file is the same in all of them.
 
+    It is read rather than looked at: what is not there may be a folder, for which a look at an
+    object store asks once more.
+
     Guarantees: one that is found is not changed.
     Source: HoodiePartitionMetadata.trySave, Hudi 0.15.
     """
     depth = partition.count("/") + 1 if partition else 0
     text = dump({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
     path = file_path(partition, METADATA_FILE)
-    if storage.status(path) is None:
+    try:
+        storage.read(path)
+    except MissingFileError:
         storage.put(path, text.encode("latin-1"))

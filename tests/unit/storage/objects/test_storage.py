@@ -11,9 +11,12 @@ from pyhudi.errors import (
     SetupError,
     StorageError,
 )
+from pyhudi.storage.objects import patience
+from pyhudi.storage.objects import storage as objects
 from pyhudi.storage.objects.patience import Patience
-from pyhudi.storage.objects.transfer.sinks import PART_BYTES
+from pyhudi.storage.objects.transfer.sinks import PART_BYTES, Room
 from pyhudi.storage.schemes import open_storage
+from tests.support.object_store import Answer, always
 from tests.support.threads import only_winner
 
 ODD_NAMES = [
@@ -205,15 +208,56 @@ def test_a_stream_makes_the_file_whole_when_it_is_closed(storage, size):
         assert source.read() == data[:size]
 
 
-def test_a_small_file_is_one_request_and_a_large_one_an_upload_in_parts(writable, store):
+def test_a_file_is_one_request_and_a_large_one_an_upload_in_parts(writable, store, monkeypatch):
+    monkeypatch.setattr(objects, "ROOM", Room(2 * PART_BYTES))
     for size, wanted in (
         (1_000, {"put": 1}),
         (PART_BYTES - 1, {"put": 1}),
+        (2 * PART_BYTES, {"put": 1}),
         (2 * PART_BYTES + 1, {"multipart": 5}),
+        (2 * PART_BYTES, {"put": 1}),
     ):
         with store.counting() as seen, writable.open_output("p/file") as stream:
-            stream.write(bytes(size))
+            for start in range(0, size, 7 << 20):
+                stream.write(bytes(min(7 << 20, size - start)))
         assert seen == wanted
+
+
+def test_files_that_are_written_at_once_share_the_room_that_there_is(writable, store, monkeypatch):
+    monkeypatch.setattr(objects, "ROOM", Room(PART_BYTES + 1))
+    with store.counting() as seen:
+        first, second, third = (writable.open_output(name) for name in "abc")
+        for stream in (first, second, third):
+            stream.write(bytes(PART_BYTES))
+            if stream is first:
+                assert writable.status("a") is None
+        third.close()
+        first.abandon()
+        with writable.open_output("d") as fourth:
+            fourth.write(bytes(PART_BYTES))
+        second.close()
+    assert (seen["put"], seen["multipart"]) == (1, 2 * 3)
+    assert [each.path for each in writable.list("")] == ["b", "c", "d"]
+
+
+def test_what_is_not_answered_when_it_is_put_at_once_goes_in_parts(writable, store, monkeypatch):
+    monkeypatch.setattr(patience, "PATIENCE", Patience(first_s=0.001, longest_s=0.002, total_s=0))
+    data = bytes(range(256)) * (PART_BYTES // 256) + b"more"
+    is_whole = always(Answer.UNHEARD, lambda seen: seen.kind == "put")
+    with store.answering(is_whole), writable.open_output("p/file") as stream:
+        stream.write(data)
+    assert writable.read("p/file") == data
+    small = writable.open_output("p/small")
+    small.write(b"1")
+    with store.answering(is_whole), pytest.raises(StorageError):
+        small.close()
+
+
+def test_without_obstore_a_file_of_more_than_a_part_is_an_upload(writable, store, monkeypatch):
+    monkeypatch.setattr(objects, "has_obstore", lambda: False)
+    with store.counting() as seen, writable.open_output("p/file") as stream:
+        stream.write(bytes(PART_BYTES))
+    assert seen == {"multipart": 3}
 
 
 def test_a_stream_that_is_not_closed_leaves_nothing(writable, store):
