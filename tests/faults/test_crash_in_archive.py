@@ -76,9 +76,11 @@ def test_a_stop_anywhere_loses_no_instant(version: str, case: Case) -> None:
     before = completed(world.table)
     course = course_of(world.copy(), case.act)
     assert archived_in(course.states[-1].world.table)
-    for state in course.states[:: 2 * STEP - 1]:
+    # What writes do besides is stopped in version 6, and in test_crash_in_later_versions.py.
+    every = 1 if IS_WHOLE or version == "6" or case.operation == "archive" else 4
+    for state in course.states[:: every * (2 * STEP - 1)]:
         check_stopped(case, state.world.copy(), before, f"death before call {state.at}")
-    for kind, at in course.faults()[:: 6 * STEP - 1]:
+    for kind, at in course.faults()[:: every * (6 * STEP - 1)]:
         stopped = world.copy()
         raised = outcome(partial(stopped.stop, case.act, Faults(kind, at)))
         assert raised is None or isinstance(raised, (HudiError, OSError)), (kind, at, raised)

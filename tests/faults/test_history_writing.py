@@ -23,7 +23,7 @@ from tests.support.schedule import TurnStorage, random_orders, run_in_turns
 FOLDER = ".hoodie/timeline/history"
 COUNT = 3
 """How many archivers there are at once."""
-ORDERS = 2_000 if IS_WHOLE else 60
+ORDERS = 2_000 if IS_WHOLE else 40
 
 
 def row(number: int) -> HistoryRow:
