@@ -151,7 +151,8 @@ def write_skeleton(work: SkeletonWork, task: TaskIdentity, file: SkeletonFile) -
             previous=None,
         )
         # What the folder says of its rows was held against its path already.
-        checks_paths = not _top_levels(work.keys.path_fields).isdisjoint(opened.columns)
+        told = _given(file, opened)
+        checks_paths = not _top_levels(work.keys.path_fields) <= told.keys()
         with handle:
             for rows in _key_rows(work, file, opened):
                 first = handle.counts.inserted
@@ -182,15 +183,23 @@ def _top_levels(names: Iterable[str]) -> set[str]:
 
 
 def _key_rows(work: SkeletonWork, file: SkeletonFile, opened: OpenSource) -> Iterator[pa.Table]:
-    """The columns that keys and paths are made of, some rows at a time, in the table's types."""
-    have = set(opened.columns)
-    kinds = pa.schema([field for field in work.schema if field.name in have])
-    given = {name: value for name, value in file.partition.values.items() if name not in have}
+    """The columns that keys and paths are made of, some rows at a time, in the table's types.
+
+    Those that neither the file nor its folder has are null, as they are when they are read.
+    """
+    given = _given(file, opened)
+    kinds = pa.schema([field for field in work.schema if field.name not in given])
     for rows in opened.tables(kinds.names):
         found = reconcile(rows, kinds) if kinds.names else rows
         for name, value in given.items():
             found = found.append_column(name, pa.repeat(value, rows.num_rows))
         yield found
+
+
+def _given(file: SkeletonFile, opened: OpenSource) -> dict[str, pa.Scalar]:
+    """The values of the partition columns that the folder has and the file has not."""
+    have = set(opened.columns)
+    return {name: value for name, value in file.partition.values.items() if name not in have}
 
 
 def _keyed(
