@@ -1,4 +1,4 @@
-"""Bootstraps by key generator: partition values are those of the source, or are refused."""
+"""Plans by key generator: partition values are those of the source, or none is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
