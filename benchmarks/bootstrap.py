@@ -4,9 +4,10 @@
 
 The dataset is TPC-H lineitem as plain Parquet files in a folder a year. First it is taken over by
 its metadata alone, by Delta Lake (`CONVERT TO DELTA`) and Apache Iceberg (`add_files`) too. Then a
-column is read of it and then all, beside a read of the files by pyarrow. It is taken over with its
-rows, beside a bulk insert of the same files. Delta and Iceberg note which files there are, and
-do less: they make no record keys, and look for none that are null or come twice.
+column is read of it, then all, then the whole table as it is by default with its meta columns,
+beside a read of the files by pyarrow, which have none of these. It is taken over with its rows,
+beside a bulk insert of the same files. Delta and Iceberg note which files there are, and do
+less: they make no record keys, and look for none that are null or come twice.
 
 What the time of metadata alone goes by, `metadata_…` shows: the files of the dataset with all
 columns, and files of the same rows with no columns but those of the keys; and keys of one column
@@ -32,6 +33,7 @@ from bootstrap_told import (
     ONE_KEY,
     READ,
     SCAN,
+    WHOLE,
     done,
     verdicts,
 )
@@ -42,8 +44,8 @@ from steps import Step, Workload, files_of
 
 PARTITION = "ship_year"
 READS, SCANS = 3, 2
-PEER_ROWS, WIDTHS = "peer_rows", "widths"
-"""What may be left out: peers that write the rows, and what the time goes by."""
+PEER_ROWS, WIDTHS, WHOLES = "peer_rows", "widths", "wholes"
+"""What may be left out: peers that write rows, what the time goes by, whole tables in memory."""
 
 
 def begun(source: Path) -> Step:
@@ -56,11 +58,12 @@ def write(operation: str, source: Path) -> Step:
     return Step(name=operation, operation=operation, source=str(source))
 
 
-def reads(source: Path, *, scans: int) -> list[Step]:
-    """A column read once, so that all is warm, and then some times; all columns so many times."""
+def reads(source: Path, *, scans: int, wholes: int) -> list[Step]:
+    """A column read once, so that all is warm, and then some times; all of it so many times."""
     named = [FIRST_READ, *[READ] * READS]
     found = [Step(name=name, operation="read") for name in named]
-    return found + [Step(name=SCAN, operation="scan", source=str(source))] * scans
+    found += [Step(name=SCAN, operation="scan", source=str(source))] * scans
+    return found + [Step(name=WHOLE, operation="whole")] * wholes
 
 
 def widths(source: Path, keys: Path) -> list[Step]:
@@ -81,9 +84,10 @@ def courses(peers: list[str], source: Path, without: list[str], scale_factor: st
     last = [write(INSERT, source)]
     if WIDTHS not in without:
         last += widths(source, prepare_keys(scale_factor))
+    wholes = 0 if WHOLES in without else SCANS
     return [
-        ((OURS, PLAIN), [write(METADATA, source), *reads(source, scans=SCANS)]),
-        (tuple(peers), [write(METADATA, source), *reads(source, scans=0)]),
+        ((OURS, PLAIN), [write(METADATA, source), *reads(source, scans=SCANS, wholes=wholes)]),
+        (tuple(peers), [write(METADATA, source), *reads(source, scans=0, wholes=0)]),
         ((OURS, *hudis), [write(FULL, source)]),
         ((OURS,), last),
     ]
@@ -99,8 +103,9 @@ def main() -> None:
         "--without",
         action="append",
         default=[],
-        choices=(PEER_ROWS, WIDTHS),
-        help="leave out that Hudi writes the rows, or what the time goes by; may be given twice",
+        choices=(PEER_ROWS, WIDTHS, WHOLES),
+        help="leave out that Hudi writes the rows, what the time goes by, or whole tables in "
+        "memory; may be given several times",
     )
     given = parser.parse_args()
     source = prepare_dataset(given.scale_factor)

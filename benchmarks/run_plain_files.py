@@ -47,6 +47,10 @@ class PlainFiles:
         batches = self._files().to_batches(columns=columns_of(source))
         return sum(batch.num_rows for batch in batches)
 
+    def whole(self) -> int:
+        """The rows with all columns and those that the folders name, as a table in memory."""
+        return self._files().to_table().num_rows
+
     def fingerprint(self) -> dict[str, int]:
         """The fingerprint, batch by batch."""
         batches = self._files().to_batches(columns=self._work.fingerprint_columns)

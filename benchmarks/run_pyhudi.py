@@ -107,6 +107,10 @@ class Pyhudi:
         batches = pyhudi.read_batches(self._work.table, columns=columns_of(source))
         return sum(batch.num_rows for batch in batches)
 
+    def whole(self) -> int:
+        """The rows as `read_table` gives them by default, meta columns included."""
+        return pyhudi.read_table(self._work.table).num_rows
+
     def fingerprint(self) -> dict[str, int]:
         """The fingerprint, batch by batch."""
         columns = self._work.fingerprint_columns

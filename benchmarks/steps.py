@@ -108,7 +108,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to do: `operation` is start, read, scan, check, compact, or a write of Hudi's.
+    """One thing to do: `operation` is start, check, compact, a kind of read, or a write of Hudi's.
 
     A `check` answers the fingerprint, `writes` are upserts of the `sources` one after the other,
     while other writers are at work on the table as well. Of a `brief` step, one of many, the time
@@ -142,6 +142,13 @@ class Engine(Protocol):
 
     def scan(self, source: str) -> int:
         """Count of all rows, of which the columns of a dataset's files are read.
+
+        Asked of those alone that read without Spark.
+        """
+        ...
+
+    def whole(self) -> int:
+        """Count of all rows, which are read with all columns as one table in memory.
 
         Asked of those alone that read without Spark.
         """
@@ -289,17 +296,19 @@ def carry_out(engine: Engine, step: Step, folder: Path, server: int = 0) -> dict
     if step.operation in ("check", "writes") or step.brief:
         return line
     line = {**line, **{f"requests_{kind}": count for kind, count in made.items()}}
-    is_write = step.operation not in ("start", "read", "scan")
+    is_write = step.operation not in ("start", "read", "scan", "whole")
     return {**line, "fingerprint": engine.fingerprint()} if is_write else line
 
 
 def _carried_out(engine: Engine, step: Step, folder: Path) -> dict[str, Any]:
-    if step.operation == "start":
-        return timed(step, folder, lambda: {"rows": engine.start(step.source)})
-    if step.operation == "read":
-        return timed(step, folder, lambda: dict(zip(("rows", "sum"), engine.read(), strict=True)))
-    if step.operation == "scan":
-        return timed(step, folder, lambda: {"rows": engine.scan(step.source)})
+    reads: dict[str, Callable[[], dict[str, Any]]] = {
+        "start": lambda: {"rows": engine.start(step.source)},
+        "read": lambda: dict(zip(("rows", "sum"), engine.read(), strict=True)),
+        "scan": lambda: {"rows": engine.scan(step.source)},
+        "whole": lambda: {"rows": engine.whole()},
+    }
+    if step.operation in reads:
+        return timed(step, folder, reads[step.operation])
     if step.operation == "check":
         return {"step": step.name, "fingerprint": engine.fingerprint()}
     if step.operation == "writes":

@@ -3,11 +3,20 @@
 import json
 import subprocess
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.exceptions import AirflowFailException
+
+import pyhudi
+from pyhudi.jobs.bootstrap import BootstrapRequest
+from pyhudi.pipeline.bootstrap.bootstrap import bootstrap_table
+from tests.support.orders import HERE, write
 
 NAMES = [
     *("bootstrap", "flight_changes", "flight_days", "flight_delays", "flight_parts", "flights"),
@@ -95,6 +104,54 @@ def test_a_dataset_is_bootstrapped_awaited_changed_and_reported(bag: DagBag) -> 
         "report": set(),
     }
     assert dag.params["source"] == ""
+
+
+def test_flights_are_laid_out_bootstrapped_changed_and_counted(
+    bag: DagBag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every function of the DAG on some flights, and in place of its jobs what these run."""
+    dag, table = bag.dags["bootstrap"], tmp_path / "bootstrapped"
+    tasks = {task.task_id: task for task in dag.tasks}
+    of_the_module = tasks["change"].python_callable.__globals__
+    monkeypatch.setitem(of_the_module, "LAKE", tmp_path)
+    monkeypatch.setitem(of_the_module, "TABLE", str(table))
+    monkeypatch.setitem(sys.modules, "flights", SimpleNamespace(read_flights=some_flights))
+    source = tasks["find_source"].python_callable(params={"source": ""})
+    assert source == str(tmp_path / "dataset")
+    folders = {path.parent.relative_to(source).as_posix() for path in Path(source).rglob("*.parq*")}
+    assert folders == {"origin=EWR/month=1", "origin=EWR/month=2", "origin=JFK/month=1"}
+    asked = {name: dag.params[name] for name in ("record_key", "ordering_field", "selector")}
+    request = BootstrapRequest(
+        base_path=str(table), source=source, table_name="bootstrapped", **asked
+    )
+    done = bootstrap_table(HERE, request)
+    assert (done.records["inserted"], done.instant) == (4, "00000000000001")
+    changes = tasks["change"].python_callable()
+    changed = write(table, pq.ParquetFile(changes).read(), "upsert", {})
+    assert changed.records == {**changed.records, "inserted": 0}
+    assert changed.records["updated"] >= 1
+    said = tasks["report"].python_callable()
+    assert said.startswith("4 rows in 3 file groups, ")
+    assert said.endswith("still in the dataset; 2 instants")
+    assert said in capsys.readouterr().out
+    delays = pyhudi.read_table(table, columns=["flight", "arr_delay"]).to_pylist()
+    assert {row["flight"] for row in delays} == {1, 2, 3, 4}
+
+
+def some_flights() -> pa.Table:
+    """Flights of two airports and months, of which one never arrived."""
+    moment = datetime(2013, 1, 1, 5, tzinfo=timezone.utc)
+    return pa.table(
+        {
+            "month": pa.array([1, 1, 2, 1], pa.int64()),
+            "carrier": ["UA", "UA", "B6", "B6"],
+            "flight": pa.array([1, 2, 3, 4], pa.int64()),
+            "origin": ["EWR", "JFK", "EWR", "EWR"],
+            "dep_delay": pa.array([2.0, 4.0, 6.0, 8.0]),
+            "arr_delay": pa.array([3.0, None, 5.0, 7.0]),
+            "time_hour": pa.array([moment] * 4, pa.timestamp("us", tz="UTC")),
+        }
+    )
 
 
 def test_a_source_that_is_given_is_taken_as_it_is(bag: DagBag) -> None:

@@ -10,6 +10,8 @@ from pyhudi.errors import HudiError
 from pyhudi.storage.objects import storage as objects
 from pyhudi.storage.objects.patience import Patience
 from pyhudi.storage.objects.requests import Kind
+from tests.faults.test_crash_in_bootstrap import check_whole, count_rows, go_on
+from tests.support.bootstrap_courses import BOOTSTRAPS, SOURCE_ROWS, BootstrapCase
 from tests.support.console import Shell
 from tests.support.crash_cases import Case, cases
 from tests.support.crashes import World
@@ -69,7 +71,7 @@ SPARSE_STEP = 1 if IS_WHOLE else 291 if IS_FEW else 97
 class OnStore:
     """The world of a case on an object store."""
 
-    def __init__(self, store: StoreServer, case: Case) -> None:
+    def __init__(self, store: StoreServer, case: Case | BootstrapCase) -> None:
         self._store, self._case = store, case
         world = case.prepare()
         self.table, self.failed = store.filled(world.table), store.filled(world.failed)
@@ -90,7 +92,7 @@ def probed(store: StoreServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyhudi.storage.objects.creating.Creator._probe", lambda _: None)
 
 
-def count_of(store: StoreServer, case: Case) -> int:
+def count_of(store: StoreServer, case: Case | BootstrapCase) -> int:
     """How many requests the case makes."""
     whole = OnStore(store, case)
     with store.counting() as seen:
@@ -197,6 +199,28 @@ def test_a_store_that_no_longer_answers_leaves_all_or_nothing(
         ), f"{answer} from request {at}: {raised!r}"
         bury(world.table)
         check_next(case, world, seen)
+
+
+def test_a_bootstrap_on_a_store_is_whole_or_not_there(
+    store: StoreServer, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = BOOTSTRAPS[2]
+    count = count_of(store, case)
+    step = 1 if IS_WHOLE else STEP // 2
+    for at in range(2, count + 1, step):
+        found, answer = OnStore(store, case), BAD[at % len(BAD)]
+        with store.answering(nth(at, answer, lambda seen: True)):
+            found.act()
+        check_whole(found.world(), f"{answer} at request {at}")
+    for at in range(5, count + 1, step):
+        found = OnStore(store, case)
+        with monkeypatch.context() as patched:
+            patched.setattr(objects, "note", dying_at(at))
+            assert isinstance(outcome(found.act), (Killed, type(None))), at
+        world = found.world()
+        assert count_rows(world.table) in (None, 0, SOURCE_ROWS), at
+        bury(world.table)
+        go_on(case, world, f"death at request {at}")
 
 
 @pytest.fixture

@@ -85,6 +85,8 @@ FOR_OTHERS = {
     "airflow_provider_pyhudi/submit/spark_submit.py:"
     "PyhudiSparkSubmitHook._process_spark_submit_log": "overrides the Spark provider's",
     "pyhudi/cli/main.py:main": "the console command",
+    "pyhudi/spark/tasks/hearing.py:_Highest.addInPlace": "Spark's contract of an accumulator",
+    "pyhudi/spark/tasks/hearing.py:_Highest.zero": "Spark's contract of an accumulator",
     "pyhudi/spark/tasks/requests.py:_Sum.addInPlace": "Spark's contract of an accumulator",
     "pyhudi/spark/tasks/requests.py:_Sum.zero": "Spark's contract of an accumulator",
     "pyhudi/spark/tasks/shuffle_keys.py:spark_hash_int": "what shuffle_keys is the inverse of",

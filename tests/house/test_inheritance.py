@@ -29,6 +29,7 @@ CONTRACTS = {
         "PythonFile",
         "Arrow takes no other file",
     ),
+    "pyhudi/spark/tasks/hearing.py:_Highest": ("AccumulatorParam", "Spark's contract"),
     "pyhudi/spark/tasks/requests.py:_Sum": ("AccumulatorParam", "Spark's contract"),
     "pyhudi/spark/job.py:_Stopped": ("BaseException", "a signal must pass every except"),
     "airflow_provider_pyhudi/groups/table.py:PyhudiTableGroup": (

@@ -1,5 +1,6 @@
 """The script of bootstraps as it is submitted, and bootstraps in a session: what they leave."""
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -49,9 +50,17 @@ def test_the_job_tells_what_it_would_do_and_then_does_it(tmp_path: Path) -> None
     assert f"{FAILURE_MARKER}RequestError: the timeline of the table people" in again.stderr
 
 
-def test_a_session_bootstraps_reads_and_writes_on_top(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_session_bootstraps_reads_and_writes_on_top(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     source, table = lay_out(tmp_path / "source", dataset()), tmp_path / "table"
+    caplog.set_level(logging.INFO, "pyhudi")
     result = bootstrap(spark, source, table, options={**OPTIONS, **MIXED})
+    # Tasks are heard one by one, before all of them have ended.
+    far = [line for line in caplog.messages if "of the source are taken over" in line]
+    assert "1 of 6 files" in far[0]
+    assert "6 of 6 files" in far[-1]
+    assert "0 files and 0.0 MiB are left" in far[-1]
     assert (result.status, result.records["inserted"]) == ("committed", 30)
     frame = read(spark, table)
     assert sorted(row.id for row in frame.select("id").collect()) == people(0, 30)["id"].to_pylist()

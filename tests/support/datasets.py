@@ -46,13 +46,15 @@ def people(first: int, count: int) -> pa.Table:
     )
 
 
-def file_bytes(rows: pa.Table, kind: BaseFileFormat = BaseFileFormat.PARQUET) -> bytes:
+def file_bytes(
+    rows: pa.Table, kind: BaseFileFormat = BaseFileFormat.PARQUET, row_group_rows: int = 4
+) -> bytes:
     """The bytes of a data file."""
     sink = io.BytesIO()
     if kind is BaseFileFormat.ORC:
         orc.write_table(rows, sink)
     else:
-        pq.write_table(rows, sink, row_group_size=4)
+        pq.write_table(rows, sink, row_group_size=row_group_rows)
     return sink.getvalue()
 
 

@@ -167,6 +167,23 @@ def an_error_of_a_task_comes_as_what_it_is(runner: Runner, _: Path) -> None:
     assert caught.value.retryable
 
 
+def what_tasks_tell_is_heard_when_they_end(runner: Runner, _: Path) -> None:
+    heard: dict[str, int] = {}
+
+    def hear(what: str, done: int) -> None:
+        heard[what] = max(done, heard.get(what, 0))
+
+    with runner.hearing(hear) as tell:
+
+        def work(task: TaskIdentity, number: int) -> Batches:
+            for done in range(1, number + 2):
+                tell(f"part {number}", done, 3)
+            yield from counted(task, iter(()))
+
+        runner.tasks(3, work, TASK).collect()
+        assert heard == {"part 0": 1, "part 1": 2, "part 2": 3}
+
+
 def failing(_: TaskIdentity, batches: Batches) -> Batches:
     """Fails at its first row."""
     for _batch in batches:
@@ -187,4 +204,5 @@ CONTRACT: tuple[Callable[[Runner, Path], None], ...] = (
     held_rows_are_made_once,
     hints_change_no_row,
     an_error_of_a_task_comes_as_what_it_is,
+    what_tasks_tell_is_heard_when_they_end,
 )

@@ -21,7 +21,7 @@ from pyhudi.config.option import Option
 from pyhudi.errors import HudiError
 
 _NONSENSE = ("\0", ",")
-_ADVICE = re.compile(r"^.*; supported are ", re.DOTALL)
+_ADVICE = re.compile(r"^.*; supported (?:are|is) ", re.DOTALL)
 
 _HEAD = """\
 # Options

@@ -1,7 +1,7 @@
 """Two files whose rows belong together by position, read as one.
 
-A skeleton has the meta columns, a source the others. Each is opened when a column of it is asked
-for, so that keys are read without the source, and other columns without the skeleton.
+A skeleton has the meta columns, a source the others. The source is opened when a column of it is
+asked for, so that keys are read without it; of the skeleton then no more than the footer is read.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class SideBySideReader:
 
     Its row groups are those of the source, as filters prune by them.
 
-    Guarantees: memory is bounded by a batch of each; rows are never paired unless both files have
-        as many.
-    Raises: BootstrapSourceError: they have not as many, once both are open.
+    Guarantees: memory is bounded by a batch of each; no row of the source is given unless both
+        files have as many.
+    Raises: BootstrapSourceError: they have not as many, once rows of the source are asked for.
     Source: HoodieBootstrapRecordIterator, ClosableMergingIterator, Hudi 0.15 and 1.1.
     """
 
@@ -112,13 +112,13 @@ class SideBySideReader:
             spans = None if row_groups is None else _spans(self._checked_groups(), row_groups)
             yield from _rows_in(self.skeleton, meta, spans, batch_rows, keep_dictionaries)
             return
+        groups = self._checked_groups()
         source = self._source.iter_tables(
             others, row_groups, batch_rows=batch_rows, keep_dictionaries=keep_dictionaries
         )
         if not meta:
             yield from source
             return
-        groups = self._checked_groups()
         spans = None if row_groups is None else _spans(groups, row_groups)
         skeleton = _rows_in(self.skeleton, meta, spans, batch_rows, keep_dictionaries)
         for left, right in _paired(skeleton, source, self._name):

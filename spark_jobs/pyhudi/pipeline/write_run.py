@@ -32,6 +32,7 @@ from pyhudi.pipeline.stopwatch import Stage, Stopwatch
 from pyhudi.pipeline.target import Target, resolve_target
 from pyhudi.pipeline.undo.deletion import deleting_over_tasks
 from pyhudi.runner.runner import Runner
+from pyhudi.runner.task import Tell, tell_nobody
 from pyhudi.schema.avro import dumps
 from pyhudi.services.recovery import writer_of
 from pyhudi.storage.schemes import check_writable
@@ -99,7 +100,7 @@ class WriteRun:
     ``earlier`` is the commit that stands for it, if any, and ``replaced`` are those whose rows go
     for its own. ``turn`` is its place
     among those that wait for other writers, and ``gate`` where those begin and commit that do not.
-    ``prepare`` resolves the same request again.
+    ``prepare`` resolves the same request again. ``tell`` hears how many new rows are written.
     """
 
     environment: Environment
@@ -113,6 +114,7 @@ class WriteRun:
     gate: Gate
     prepare: Callable[[], WriteRun]
     failures: Failures = field(default_factory=Failures)
+    tell: Tell = tell_nobody
 
     @property
     def runner(self) -> Runner:
@@ -238,6 +240,7 @@ class WriteRun:
             virtual_keys=target.virtual_keys,
             logs=config.logs,
             log_encoding=parquet_encoding(config),
+            tell=self.tell,
         )
 
     def record_size(self, table: Table) -> int:

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi.errors import InvariantError
-from pyhudi.runner.runner import SHUFFLE_KEY, NumberedFunction, SpreadRows, TaskFunction
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.runner.runner import SHUFFLE_KEY, Hear, NumberedFunction, SpreadRows, TaskFunction
+from pyhudi.runner.task import TaskIdentity, Tell
 
 Batches: TypeAlias = tuple[pa.RecordBatch, ...]
 RunTask: TypeAlias = Callable[[TaskFunction, TaskIdentity, Batches], Batches]
@@ -57,6 +57,10 @@ class InProcessRunner:
     def shuffle_keys(self, count: int) -> npt.NDArray[np.int32]:
         """The numbers of the tasks."""
         return np.arange(count, dtype=np.int32)
+
+    def hearing(self, hear: Hear) -> AbstractContextManager[Tell]:
+        """What tasks tell is heard at once."""
+        return nullcontext(lambda what, done, _: hear(what, done))
 
     def named(self, description: str) -> AbstractContextManager[Callable[[], int]]:
         """Nothing is spilled, whatever it is called."""

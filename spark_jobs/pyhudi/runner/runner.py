@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.runner.task import TaskIdentity, Tell
 
 TaskFunction: TypeAlias = Callable[
     [TaskIdentity, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]
@@ -23,6 +23,9 @@ TaskFunction: TypeAlias = Callable[
 
 NumberedFunction: TypeAlias = Callable[[TaskIdentity, int], Iterator[pa.RecordBatch]]
 """The number of a task, from 0, to the batches it gives."""
+
+Hear: TypeAlias = Callable[[str, int], None]
+"""Gets the name of something, and how much of it is done by now; it raises nothing."""
 
 SHUFFLE_KEY = "shuffle_key"
 """The int32 column that ``SpreadRows.exchange`` goes by."""
@@ -113,6 +116,13 @@ class Runner(Protocol):
 
     def shuffle_keys(self, count: int) -> npt.NDArray[np.int32]:
         """For each of so many tasks the value of ``SHUFFLE_KEY`` that sends a row there."""
+        ...
+
+    def hearing(self, hear: Hear) -> AbstractContextManager[Tell]:
+        """What tasks within the context tell is heard here, at the latest when a task ends.
+
+        Not: what a task tells whose attempt does not count.
+        """
         ...
 
     def named(self, description: str) -> AbstractContextManager[Callable[[], int]]:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
+
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Tells what a task has done: of something that has this name, how much, of how much.
+
+The first only rises; the second is 0 where it is not known."""
 
 _DIGITS_OF_DAY = 9
+
+
+def tell_nobody(what: str, done: int, whole: int) -> None:
+    """A ``Tell`` that nobody hears."""
+    del what, done, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pyhudi.config.options.logs import LogConfig
 from pyhudi.config.versions import TableVersion
 from pyhudi.keys.generators import KeyGenerator
 from pyhudi.merge.rule import MergeRule
+from pyhudi.runner.task import Tell, tell_nobody
 from pyhudi.storage.storage import Storage
 
 
@@ -26,7 +27,8 @@ class WriteContext:
     Avro. ``drops_stored`` leaves out rows whose key the table has.
     With ``generates_keys`` incoming keys lack the instant before them. ``virtual_keys`` makes the
     keys of stored rows where the files keep none; such files have no bloom filter either. ``logs``
-    says how log files are written, and ``log_encoding`` how Parquet is within them.
+    says how log files are written, and ``log_encoding`` how Parquet is within them. New rows that
+    are written are told to ``tell``, by the path of their file.
     """
 
     storage: Storage
@@ -46,6 +48,7 @@ class WriteContext:
     virtual_keys: KeyGenerator | None = None
     logs: LogConfig = field(default_factory=LogConfig)
     log_encoding: ParquetWriteOptions = field(default_factory=ParquetWriteOptions)
+    tell: Tell = tell_nobody
 
     @property
     def has_meta_columns(self) -> bool:

@@ -27,6 +27,7 @@ TABLES = {
     "v6_cow_no_meta_fields": Golden({}),
     "v6_cow_drop_partition_columns": Golden({}),
     "v6_cow_bootstrap": Golden({}),
+    "v6_cow_bootstrap_full": Golden({}),
     "v6_mor_bootstrap": Golden({}),
     "v6_cow_timestamp_keygen": Golden(
         {f"{_TIME}timestamp.type": "EPOCHMILLISECONDS"}, {"moment": pa.int64()}

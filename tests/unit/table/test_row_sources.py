@@ -274,8 +274,17 @@ def test_a_source_of_as_many_bytes_and_fewer_rows_is_told_by_its_rows(tmp_path: 
     # Bytes before a footer that no page lies in.
     tail = int.from_bytes(data[-8:-4], "little") + 8
     path.write_bytes(data[:-tail] + b"\0" * (size - len(data)) + data[-tail:])
-    with pytest.raises(BootstrapSourceError, match="has 3 rows, and had 5 when"):
-        pyhudi.read_table(table)
+    for columns, filters in (
+        (None, None),
+        (["value"], None),
+        (["value"], pc.field("ts") == 1),
+        (["value"], pc.field("ts") == 9),
+        (["id", "part"], pc.field("part") == "x"),
+    ):
+        for read in (pyhudi.read_table, lambda *a, **o: pyhudi.read_batches(*a, **o).read_all()):
+            with pytest.raises(BootstrapSourceError, match=rf"{path} has 3 rows, and had 5 when"):
+                read(table, columns=columns, filters=filters)
+    assert pyhudi.read_table(table, columns=["_hoodie_record_key"]).num_rows == len(OLD)
 
 
 def test_an_orc_source_is_read_beside_parquet_skeletons(tmp_path: Path) -> None:

@@ -16,7 +16,12 @@ from pyhudi.config.options.bootstrap import (
     BootstrapMode,
 )
 from pyhudi.config.options.index import INDEX_TYPE, IndexType
-from pyhudi.config.options.keygen import DROP_PARTITION_COLUMNS, POPULATE_META_FIELDS
+from pyhudi.config.options.keygen import (
+    COMPLEX,
+    DROP_PARTITION_COLUMNS,
+    POPULATE_META_FIELDS,
+    SIMPLE,
+)
 from pyhudi.config.options.operations import (
     COMBINE_BEFORE_INSERT,
     DROP_DUPLICATES,
@@ -26,6 +31,7 @@ from pyhudi.config.options.operations import (
 from pyhudi.config.options.table import KEY_GENERATOR_CLASS
 from pyhudi.config.write import OPERATION, RECORD_KEY_FIELD, Operation, WriteConfig
 from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.keys.generators import infer_key_generator_class, paths_hold_values
 from pyhudi.pipeline.batch.keying import Keying
 from pyhudi.pipeline.bootstrap.dataset.partitions import (
     TakenPartition,
@@ -38,7 +44,7 @@ from pyhudi.pipeline.target import Target, resolve_target
 from pyhudi.schema.arrow import avro_to_arrow
 from pyhudi.schema.avro import parse
 from pyhudi.storage.storage import Storage
-from pyhudi.table.keying import partition_names
+from pyhudi.table.keying import recorded_partition_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +125,9 @@ def plan_bootstrap(
     Raises: as ``resolve_target``, ``taken_partitions`` and what metadata alone cannot do.
     """
     rows = _with_partition_columns(source.schema, write)
+    _check_told(source.schema, write, _generator_of(write))
     target = resolve_target(storage, write, rows, replaces=replaces)
+    _check_told(source.schema, write, target.keying.generator.key_generator_class)
     keys = target.keying.generator
     partitions = taken_partitions(source.files, config, keys, target.data_schema)
     uri = hadoop_uri(source.storage, "")
@@ -145,11 +153,39 @@ def _with_partition_columns(schema: pa.Schema, write: WriteConfig) -> pa.Schema:
     asked = pa.schema([])
     if write.evolution.write_schema is not None:
         asked = avro_to_arrow(parse(write.evolution.write_schema))
-    for name in partition_names(write) or ():
+    for name in recorded_partition_fields(write, _generator_of(write)):
         if name not in schema.names and "." not in name:
             kind = asked.field(name).type if name in asked.names else pa.string()
             schema = schema.append(pa.field(name, kind))
     return schema
+
+
+def _generator_of(write: WriteConfig) -> str:
+    """The class of the key generator that a request makes a table with."""
+    settings = write.table
+    fields = settings.partition_fields or ()
+    return infer_key_generator_class(
+        settings.record_key_fields or (), fields, settings.key_generator
+    )
+
+
+def _check_told(schema: pa.Schema, write: WriteConfig, key_generator_class: str) -> None:
+    """Refuse partition columns that neither a file has nor the name of a folder tells.
+
+    Raises:
+        OptionError: paths are made from the columns' values, and do not hold them.
+    """
+    if paths_hold_values(key_generator_class):
+        return
+    fields = recorded_partition_fields(write, key_generator_class)
+    missing = [name for name in fields if name not in schema.names and "." not in name]
+    if missing:
+        raise OptionError(
+            f"{key_generator_class} makes partition paths from the values of {', '.join(missing)}, "
+            "which no file of the source has, and the names of folders do not tell these values "
+            f"again; write the column into the files, or choose {SIMPLE} or {COMPLEX} "
+            f"({KEY_GENERATOR_CLASS.key}), whose paths are the values"
+        )
 
 
 def _check_metadata_only(plan: BootstrapPlan) -> None:

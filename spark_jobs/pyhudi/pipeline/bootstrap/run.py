@@ -120,7 +120,7 @@ def _discard(run: WriteRun) -> None:
 def _at_instants(plan: BootstrapPlan, run: WriteRun, table: Table) -> JobResult:
     is_delta = table.config.table_type is TableType.MERGE_ON_READ
     action = Action.DELTA_COMMIT if is_delta else Action.COMMIT
-    progress = Progress(table.config.name, plan.source.files)
+    progress = Progress(table.config.name, plan.source.files, "taken over")
     written: dict[BootstrapMode, Written] = {}
     with ExitStack() as held:
         instants = held.enter_context(BootstrapInstants(_writer(run, table), action, plan.modes))
@@ -160,17 +160,18 @@ def _skeletons(
         for partition in plan.of(BootstrapMode.METADATA_ONLY)
         for source in partition.files
     ]
-    work = SkeletonWork.of(
-        plan.source.storage,
-        run.context(table, instant),
-        run.target.data_schema,
-        plan.keying.generator,
-    )
     made: list[Skeleton] = []
-    with run.watch.stage("skeletons") as noted:
+    with run.watch.stage("skeletons") as noted, run.runner.hearing(progress.hear) as tell:
+        work = SkeletonWork.of(
+            plan.source.storage,
+            run.context(table, instant),
+            run.target.data_schema,
+            plan.keying.generator,
+            tell,
+        )
         for some in rounds(files, run.runner.parallelism):
             made += write_skeletons(run.runner, work, some, plan.config.parallelism)
-            progress.add([each.source for each in some])
+            progress.finish([each.source for each in some])
         note_files(noted, [each.stat for each in made])
     with run.watch.stage("index"):
         index = _index(plan, made, run.environment.clock.now_ms())

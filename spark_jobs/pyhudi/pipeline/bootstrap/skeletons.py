@@ -17,9 +17,14 @@ from pyhudi.keys.generators import KeyGenerator
 from pyhudi.pipeline.batch.pieces import KEY_SCHEMA, one_row
 from pyhudi.pipeline.batch.staging import error_of, problem_of
 from pyhudi.pipeline.bootstrap.dataset.partitions import TakenPartition
-from pyhudi.pipeline.bootstrap.dataset.source import OpenSource, SourceData, open_source
+from pyhudi.pipeline.bootstrap.dataset.source import (
+    OpenSource,
+    SourceData,
+    open_source,
+    part_name,
+)
 from pyhudi.runner.runner import Runner
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.runner.task import TaskIdentity, Tell, tell_nobody
 from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.schema.metafields import with_meta, with_meta_avro
 from pyhudi.storage.storage import Storage
@@ -31,6 +36,8 @@ _AVRO: Final = with_meta_avro(
     {"type": "record", "name": "HoodieRecordKey", "doc": "", "fields": []}
 )
 """Source: HoodieAvroUtils.createHoodieWriteSchema, RECORD_KEY_SCHEMA, Hudi 0.15."""
+# What is done is heard when a task ends: so many that each has less than a tenth of a source.
+_FEWEST_TASKS: Final = 12
 _MADE: Final = pa.schema(
     [
         pa.field("path", pa.string()),
@@ -54,17 +61,23 @@ class SkeletonWork:
     """What every task that writes skeletons must know.
 
     ``schema`` has the columns of the table that keys and paths are made of, and ``keys`` makes
-    them.
+    them. Rows of the source that have a skeleton are told to ``tell``.
     """
 
     storage: Storage
     context: WriteContext
     schema: pa.Schema
     keys: KeyGenerator
+    tell: Tell
 
     @classmethod
     def of(
-        cls, storage: Storage, context: WriteContext, schema: pa.Schema, keys: KeyGenerator
+        cls,
+        storage: Storage,
+        context: WriteContext,
+        schema: pa.Schema,
+        keys: KeyGenerator,
+        tell: Tell = tell_nobody,
     ) -> SkeletonWork:
         """The work on the files in a storage; ``context`` is that of any write to the table."""
         tops = _top_levels((*keys.key_columns, *keys.path_fields))
@@ -73,6 +86,7 @@ class SkeletonWork:
             context=replace(context, schema=with_meta(pa.schema([])), avro_schema=_AVRO),
             schema=pa.schema([field for field in schema if field.name in tops]),
             keys=keys,
+            tell=tell,
         )
 
 
@@ -116,7 +130,7 @@ def write_skeletons(
 
 def _tasks(files: Sequence[SkeletonFile], parallelism: int) -> list[list[int]]:
     """Which files one task takes, by number: about as many rows each, the largest files first."""
-    count = max(1, min(len(files), parallelism * 4))
+    count = max(1, min(len(files), max(parallelism * 4, _FEWEST_TASKS)))
     ordered = sorted(range(len(files)), key=lambda number: -files[number].source.rows)
     tasks: list[list[int]] = [[] for _ in range(count)]
     rows = [0] * count
@@ -151,12 +165,14 @@ def write_skeleton(work: SkeletonWork, task: TaskIdentity, file: SkeletonFile) -
             previous=None,
         )
         # What the folder says of its rows was held against its path already.
-        checks_paths = not _top_levels(work.keys.path_fields).isdisjoint(opened.columns)
+        told = _given(file, opened)
+        checks_paths = not _top_levels(work.keys.path_fields) <= told.keys()
         with handle:
             for rows in _key_rows(work, file, opened):
                 first = handle.counts.inserted
                 handle.write_new(_keyed(work, file, rows, first, checks_paths=checks_paths))
                 handle.counts.inserted += rows.num_rows
+                work.tell(part_name(file.source, 0), handle.counts.inserted, file.source.rows)
             if handle.counts.inserted != file.source.rows:
                 raise SourceError(
                     f"the source file {opened.where} has {handle.counts.inserted} rows and had "
@@ -182,15 +198,23 @@ def _top_levels(names: Iterable[str]) -> set[str]:
 
 
 def _key_rows(work: SkeletonWork, file: SkeletonFile, opened: OpenSource) -> Iterator[pa.Table]:
-    """The columns that keys and paths are made of, some rows at a time, in the table's types."""
-    have = set(opened.columns)
-    kinds = pa.schema([field for field in work.schema if field.name in have])
-    given = {name: value for name, value in file.partition.values.items() if name not in have}
+    """The columns that keys and paths are made of, some rows at a time, in the table's types.
+
+    Those that neither the file nor its folder has are null, as they are when they are read.
+    """
+    given = _given(file, opened)
+    kinds = pa.schema([field for field in work.schema if field.name not in given])
     for rows in opened.tables(kinds.names):
         found = reconcile(rows, kinds) if kinds.names else rows
         for name, value in given.items():
             found = found.append_column(name, pa.repeat(value, rows.num_rows))
         yield found
+
+
+def _given(file: SkeletonFile, opened: OpenSource) -> dict[str, pa.Scalar]:
+    """The values of the partition columns that the folder has and the file has not."""
+    have = set(opened.columns)
+    return {name: value for name, value in file.partition.values.items() if name not in have}
 
 
 def _keyed(

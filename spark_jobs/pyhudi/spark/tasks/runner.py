@@ -6,7 +6,7 @@ Nothing is decided here: which function runs in which task is the pipeline's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -19,10 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from pyhudi.errors import InvariantError
-from pyhudi.runner.runner import SHUFFLE_KEY, NumberedFunction, SpreadRows, TaskFunction
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.runner.runner import SHUFFLE_KEY, Hear, NumberedFunction, SpreadRows, TaskFunction
+from pyhudi.runner.task import TaskIdentity, Tell
 from pyhudi.spark.failures import explained
 from pyhudi.spark.tasks.arrow_map import map_in_arrow
+from pyhudi.spark.tasks.hearing import hearing
 from pyhudi.spark.tasks.keys import hand_keys
 from pyhudi.spark.tasks.requests import take_counts
 from pyhudi.spark.tasks.shuffle_keys import shuffle_keys
@@ -64,6 +65,10 @@ class SparkRunner:
     def shuffle_keys(self, count: int) -> npt.NDArray[np.int32]:
         """Ints that Spark's hash partitioning sends to each of so many tasks."""
         return shuffle_keys(count)
+
+    def hearing(self, hear: Hear) -> AbstractContextManager[Tell]:
+        """What tasks tell is heard when they end; one that goes on for long says it in its log."""
+        return hearing(self.session.sparkContext, hear)
 
     @contextmanager
     def named(self, description: str) -> Iterator[Callable[[], int]]:

@@ -155,6 +155,7 @@ class BaseFileHandle:
         with self._at_work():
             self._writer.write(self._with_meta_columns(rows), is_kept=has_stored_keys)
         self._rows_made += rows.num_rows
+        self._context.tell(self.path, self._rows_made, 0)
 
     def _with_meta_columns(self, rows: pa.Table) -> pa.Table:
         return new_rows(

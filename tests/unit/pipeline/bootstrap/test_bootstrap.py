@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -254,20 +253,6 @@ def test_a_bootstrap_that_only_looks_leaves_nothing_and_tells_each_partition(
     assert lines[1].split()[:4] == ["part=north", "METADATA_ONLY", "2", "10"]
     assert lines[1].endswith("2 skeletons with the keys of 10 rows")
     assert "would take 6 files" in result_line(result)
-
-
-def test_the_log_says_how_far_it_has_come_and_what_is_left(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    source = lay_out(tmp_path / "source", dataset(files=15, rows=1))
-    caplog.set_level(logging.INFO)
-    bootstrap(tmp_path / "table", source)
-    told = [line for line in caplog.messages if "are taken over" in line]
-    assert len(told) == 2
-    assert "32 of 45 files" in told[0]
-    assert "13 files" in told[0]
-    assert "45 of 45 files" in told[1]
-    assert "0 files and 0.0 MiB are left" in told[1]
 
 
 def test_rows_of_other_save_modes_stay_or_go_as_these_say(tmp_path: Path, source: Path) -> None:

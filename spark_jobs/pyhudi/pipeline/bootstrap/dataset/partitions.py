@@ -130,20 +130,21 @@ def _place(data: SourceData) -> tuple[str, str]:
 def values_of(path: str, keys: KeyGenerator, schema: pa.Schema) -> dict[str, pa.Scalar]:
     """The values of the partition columns in a path.
 
-    Shapes: scalars of the types in ``schema``; none for a generator whose paths hold no values.
+    Shapes: scalars of the types in ``schema``; none for a generator whose paths hold no values, nor
+        for fields of structs.
 
     Raises:
         SourceError: the table would not give rows with these values this path.
     """
     fields = keys.path_fields
-    if not paths_hold_values(keys.key_generator_class):
-        return {}
     if not fields and path:
         raise SourceError(
             f"the source has the folder {path!r}, and the table no partition columns; name them "
             f"with --partition-path ({PARTITION_PATH_FIELD.key})"
         )
-    types = [schema.field(name).type for name in fields]
+    if not paths_hold_values(keys.key_generator_class):
+        return {}
+    types = [_type_of(schema, name) for name in fields]
     values = partition_values(
         path, fields, types, hive_style=keys.hive_style, url_encoded=keys.url_encode
     )
@@ -163,7 +164,16 @@ def values_of(path: str, keys: KeyGenerator, schema: pa.Schema) -> dict[str, pa.
             f"into {made!r}: later writes would not find them there. See {URL_ENCODE.key}, or "
             f"translate the folders with {TRANSLATOR.key}"
         )
-    return values
+    return {name: value for name, value in values.items() if "." not in name}
+
+
+def _type_of(schema: pa.Schema, name: str) -> pa.DataType:
+    """The type of a column, or of a field of structs by its dotted name."""
+    top, *inner = [name] if name in schema.names else name.split(".")
+    kind = schema.field(top).type
+    for part in inner:
+        kind = kind.field(part).type
+    return kind
 
 
 def load_translator(name: str) -> Translator:

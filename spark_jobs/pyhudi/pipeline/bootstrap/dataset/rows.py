@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from pyhudi.pipeline.batch.source import SourceRows
 from pyhudi.pipeline.bootstrap.dataset.partitions import TakenPartition
-from pyhudi.pipeline.bootstrap.dataset.source import SourceData, open_source
+from pyhudi.pipeline.bootstrap.dataset.source import SourceData, open_source, part_name
 from pyhudi.runner.runner import Runner, SpreadRows, TaskFunction
-from pyhudi.runner.task import TaskIdentity
+from pyhudi.runner.task import TaskIdentity, Tell, tell_nobody
 from pyhudi.schema.evolution.reconcile import reconcile
 from pyhudi.storage.storage import Storage
 
@@ -33,7 +33,7 @@ class Share:
 class DatasetRows:
     """Rows of partitions of a source, by the tasks that read them. See ``SourceRows``.
 
-    Columns in ``encoded`` come dictionary-encoded.
+    Columns in ``encoded`` come dictionary-encoded. Rows that were taken are told to ``tell``.
     """
 
     runner: Runner
@@ -41,14 +41,18 @@ class DatasetRows:
     tasks: tuple[tuple[Share, ...], ...]
     schema: pa.Schema
     encoded: frozenset[str] = frozenset()
+    tell: Tell = tell_nobody
 
     def map(self, function: TaskFunction, schema: pa.Schema) -> SpreadRows:
         """What a function makes of the batches that each task reads."""
         tasks, storage, wanted, encoded = self.tasks, self.storage, self.schema, self.encoded
+        tell = self.tell
 
         def read_and_map(task: TaskIdentity, number: int) -> Iterator[pa.RecordBatch]:
             batches = (
-                batch for share in tasks[number] for batch in _read(storage, share, wanted, encoded)
+                batch
+                for share in tasks[number]
+                for batch in _told(_read(storage, share, wanted, encoded), share, tell)
             )
             yield from function(task, batches)
 
@@ -71,7 +75,11 @@ class DatasetRows:
 
 
 def dataset_rows(
-    runner: Runner, storage: Storage, partitions: Sequence[TakenPartition], schema: pa.Schema
+    runner: Runner,
+    storage: Storage,
+    partitions: Sequence[TakenPartition],
+    schema: pa.Schema,
+    tell: Tell = tell_nobody,
 ) -> DatasetRows:
     """The rows of some partitions in the columns of a schema."""
     shares = [
@@ -81,7 +89,11 @@ def dataset_rows(
         for share in _shares(partition, source)
     ]
     return DatasetRows(
-        runner=runner, storage=storage, tasks=_joined(shares, _TASK_BYTES), schema=schema
+        runner=runner,
+        storage=storage,
+        tasks=_joined(shares, _TASK_BYTES),
+        schema=schema,
+        tell=tell,
     )
 
 
@@ -110,6 +122,16 @@ def _joined(shares: Sequence[Share], target_bytes: int) -> tuple[tuple[Share, ..
         tasks[-1].append(share)
         size += share.size_bytes
     return tuple(map(tuple, tasks))
+
+
+def _told(batches: Iterator[pa.RecordBatch], share: Share, tell: Tell) -> Iterator[pa.RecordBatch]:
+    """The same batches, each told once the next is asked for."""
+    done, name = 0, part_name(share.source, share.row_groups.start)
+    for batch in batches:
+        yield batch
+        done += batch.num_rows
+        tell(name, done, share.source.rows)
+    tell(name, done, share.source.rows)
 
 
 def _read(

@@ -58,6 +58,16 @@ class SourceData:
     repeating: frozenset[str] = frozenset()
 
 
+def part_name(source: SourceData, first_row_group: int) -> str:
+    """What a task calls its part of a file, which begins at this row group."""
+    return f"{source.file.path}:{first_row_group}"
+
+
+def path_of_part(name: str) -> str:
+    """The path of the file that a ``part_name`` is of."""
+    return name.rpartition(":")[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A dataset that a table is made of.
