@@ -16,6 +16,7 @@ FULLER_PACKAGES = {
     "pyhudi/config/options": (16, "the options of one part of Hudi a module"),
     "pyhudi/pipeline": (14, "a write, its stages, and each service from request to result"),
     "pyhudi/transaction": (11, "one instant, and what it has to know of other writers"),
+    "pyhudi/services": (11, "each service: what it plans, and the run"),
     "pyhudi/config": (11, "one module a request, beside those that read the texts of options"),
 }
 """Packages with more modules than others may have: how many, and what they are."""

@@ -1,4 +1,7 @@
-"""The file slices of a compaction's plan, as they are when it is run."""
+"""The file slices of a compaction's plan, as they are when it is run.
+
+Source: CompactionOperation and HoodieCompactor, Hudi 0.15 and 1.1.
+"""
 
 from __future__ import annotations
 
