@@ -1,4 +1,7 @@
-"""What archiving does to the history of a table of layout 2."""
+"""What archiving does to the history of a table of layout 2.
+
+Source: TimelineArchiverV2, Hudi 1.0 and 1.1.
+"""
 
 from __future__ import annotations
 
