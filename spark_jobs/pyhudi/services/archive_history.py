@@ -1,6 +1,6 @@
 """What archiving does to the history of a table of layout 2.
 
-Source: TimelineArchiverV2 and LSMTimelineWriter, Hudi 1.1.
+Source: TimelineArchiverV2, Hudi 1.0 and 1.1.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ from pyhudi.table.history import (
 )
 
 MERGED_AT: Final = 10
-"""So many files of a level become one of the next (hoodie.timeline.compaction.batch.size)."""
+"""So many files of a level become one of the next, as Hudi has it by default."""
 MERGED_MOST_BYTES: Final = 16 << 20
 """Files that are larger together are not merged, as the merged one is made in memory."""
 MANIFESTS_KEPT: Final = 3
@@ -134,17 +134,21 @@ def merge_levels(history: History, base: Base) -> tuple[Base, int]:
         MissingFileError: another archiver has merged these files, and swept them.
     """
     level = 0
-    while True:
-        own = sorted((f for f in base.manifest.files if f.level == level), key=lambda f: f.name)
-        chosen = list(_few(own[:MERGED_AT])) if len(own) >= MERGED_AT else []
-        if len(chosen) < 2:
-            return base, level
+    while chosen := _to_merge(base.manifest, level):
         first, last = min(f.first for f in chosen), max(f.last for f in chosen)
         data = _merged(history, chosen)
-        file = _create(history, base, first, last, level + 1, data)
+        level += 1
+        file = _create(history, base, first, last, level, data)
         kept = tuple(each for each in base.manifest.files if each not in chosen)
         base = _publish(history, base, (*kept, file), file)
-        level += 1
+    return base, level
+
+
+def _to_merge(manifest: Manifest, level: int) -> tuple[HistoryFile, ...]:
+    """The oldest files of a level, where it has too many; none where they are too large."""
+    own = sorted((f for f in manifest.files if f.level == level), key=lambda file: file.name)
+    chosen = tuple(_few(own[:MERGED_AT])) if len(own) >= MERGED_AT else ()
+    return chosen if len(chosen) > 1 else ()
 
 
 def sweep(history: History, seen: Listing, merged: int, is_left: Collection[str]) -> None:
