@@ -23,9 +23,6 @@ ELSEWHERE = {
     ("pyhudi/transaction/optimistic/conditions.py", "hoodie.metadata.enable"): (
         "advice to the table's other writers"
     ),
-    ("pyhudi/table/history_writing.py", "hoodie.timeline.compaction.batch.size"): (
-        "the option of Hudi's whose default is the only value here"
-    ),
     ("airflow_provider_pyhudi/intervals.py", "hoodie.record.merge.mode"): (
         "advice to the author of a DAG, where the engine is not imported"
     ),
