@@ -122,8 +122,9 @@ def test_a_savepoint_of_one_is_restored_by_the_other(
     turns.upsert("ours", range(10, 50), 3)
     turns.replace("hudi", "insert_overwrite", of_regions(range(9), 4, "asia"), {"asia"})
     if table_type == APPENDED:
+        turns.upsert("ours", range(10, 30), 5)
         assert turns.compact("schedule_and_execute").status == "committed"
-        turns.upsert("hudi", range(15, 25), 5)
+        turns.upsert("hudi", range(15, 25), 6)
     turns.check()
     if restorer == "ours":
         restore_table(HERE, RestoreRequest(base_path=str(path), instant=saved))
@@ -131,8 +132,8 @@ def test_a_savepoint_of_one_is_restored_by_the_other(
         later.ask("restore", table=str(path), instant=saved)
     turns.model = model
     turns.check_whole()
-    turns.upsert("ours", range(35, 60), 6)
-    turns.upsert("hudi", range(55, 70), 7)
+    turns.upsert("ours", range(35, 60), 7)
+    turns.upsert("hudi", range(55, 70), 8)
     turns.check_whole()
 
 
