@@ -7,6 +7,7 @@ import pytest
 from pyhudi.errors import HudiError
 from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND
+from pyhudi.services.compaction import log_run
 from pyhudi.storage.storage import Storage
 from pyhudi.table.table import load_table
 from tests.faults.test_crash_in_compaction import Kind, calls_of, check_stopped
@@ -180,3 +181,31 @@ def test_writers_beside_each_other_are_refused_as_yet() -> None:
     shared = {name.replace(".", "__"): value for name, value in SEVERAL.items()}
     with pytest.raises(HudiError, match="version 6 alone"):
         compaction(storage, clock_at(), COMPACTION_KIND, **shared)
+
+
+@pytest.mark.parametrize("is_planned", [False, True], ids=["by ours", "planned by others"])
+def test_log_blocks_with_parts_of_rows_are_left_for_a_compaction(
+    is_planned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What such rows lack is in base files, and would be lost in a block of whole rows."""
+    storage = golden_in_memory("v9_mor_sql")
+    ended = ".compaction.requested"
+    (plan_of,) = [path for path in storage.files if path.endswith(ended)]
+    instant = plan_of.rpartition("/")[2].removesuffix(ended)
+    for path in list(storage.files):
+        if f"/{instant}" in path or path.endswith(f"_{instant}.parquet"):
+            storage.delete(path)
+    rows = read_texts(storage)
+    service = compaction(storage, later_at(), LOG_COMPACTION_KIND)
+    if is_planned:
+        with monkeypatch.context() as patched:
+            patched.setattr(log_run, "columns_of_parts", lambda _: None)
+            planned = service.schedule().instant
+        assert planned
+        assert service.execute(planned).files["appended"] == 0
+    else:
+        assert service.schedule().status == "nothing_to_do"
+    assert read_texts(storage) == rows
+    compaction(storage, later_at(AFTERWARDS + 5_000)).schedule_and_execute()
+    assert values(read_texts(storage, query_type="read_optimized")) == values(rows)
+    assert values(rows) == values(expected_rows("v9_mor_sql"))

@@ -169,7 +169,7 @@ def test_a_compaction_that_one_plans_is_run_by_the_other(
     turns.check()
     assert compacted(turns, runner, "execute", planned)
     turns.check_whole()
-    turns.delete("hudi", range(5, 8))
+    turns.delete("hudi", range(26, 29))
     turns.upsert("ours", range(6, 14), 6)
     turns.check()
     assert compacted(turns, planner, "execute", compacted(turns, planner, "schedule"))
@@ -199,14 +199,15 @@ def test_log_blocks_that_one_has_compacted_are_read_and_compacted_by_the_other(
     turns.delete("hudi", range(4))
     assert turns.compact("schedule_and_execute", LOG_COMPACTION_KIND).status == "committed"
     turns.check_whole()
-    turns.upsert("hudi", range(8), 4)
-    turns.upsert("ours", range(2, 16), 5)
+    # Hudi 1.0.2 cannot read a key that comes back in a log file which its delete is in front of.
+    turns.upsert("hudi", range(4, 8), 4)
+    turns.upsert("ours", range(6, 16), 5)
     planned = later.ask("plan_log_compaction", table=str(turns.path))
     later.ask("run_log_compaction", table=str(turns.path), instant=planned)
     turns.check()
     planned = turns.compact("schedule").instant
     assert turns.compact("unschedule", instant=planned or "").status == "unscheduled"
-    turns.upsert("ours", range(1, 3), 6)
+    turns.upsert("ours", range(5, 7), 6)
     assert turns.compact("schedule_and_execute").status == "committed"
     turns.check_whole(exercise=True)
 

@@ -198,8 +198,7 @@ def test_tables_that_are_not_written_yet_stay_as_they_are(tmp_path: Path, name: 
 
 # What of versions 8 and 9 is not proven yet.
 LATER = {
-    "v8_mor_basic": "version 8 and is MERGE_ON_READ",
-    "v9_mor_partial_payload": "version 9 and is MERGE_ON_READ",
+    "v9_mor_partial_payload": "version 9 and fills records with values of older ones",
     "v9_cow_cdc": "keeps change data",
 }
 
@@ -216,7 +215,6 @@ def test_a_table_of_a_later_version_that_is_not_written_yet_stays_as_it_is(
 
 
 NOT_MADE = {
-    "write.table.type=MERGE_ON_READ": "is MERGE_ON_READ",
     f"write.payload.class={PARTIAL}": "PartialUpdateAvroPayload",
     "merger=some.module:Class": "Merger",
     "write.keygenerator.type=CUSTOM write.partitionpath.field=part:SIMPLE": "CustomKeyGenerator",

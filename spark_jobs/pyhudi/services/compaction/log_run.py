@@ -25,6 +25,7 @@ from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.fileslice.logs import counted_blocks
+from pyhudi.logfile.contents import columns_of_parts
 from pyhudi.services.compaction.log_plan import candidates, plan_log_compaction, unchanged_slices
 from pyhudi.services.compaction.run import (
     CompactionWork,
@@ -229,14 +230,18 @@ def _log_compaction(instant: str) -> Instant:
 def _blocks_of(
     table: Table, slices: Iterable[FileSlice]
 ) -> list[tuple[FileSlice, tuple[str, ...]]]:
-    """Each slice with the instants of its log blocks that count, found by reading their headers."""
+    """Each slice with the instants of its log blocks that count, found by reading their headers.
+
+    Without any where some hold parts of rows, which stay as they are until a compaction fills them.
+    """
     is_committed = table.timeline.committed_test()
 
     def instants(found: FileSlice) -> tuple[str, ...]:
         names = [log.path for log in found.log_files]
         writes = {log.path: log.writes for log in found.log_files}
         blocks = counted_blocks(names, table.storage.open_input, is_committed, writes=writes)
-        return tuple(block.instant for block in blocks)
+        has_parts = any(columns_of_parts(block) is not None for block in blocks)
+        return () if has_parts else tuple(block.instant for block in blocks)
 
     chosen = list(slices)
     if len(chosen) < _FEW_SLICES:

@@ -22,6 +22,8 @@ def planned_slices(plan: CompactionPlan, table: Table, instant: str) -> tuple[Fi
 
     Raises:
         CorruptTableError: a file of the plan is gone, or one that was committed is damaged.
+    Source: HoodieFileGroup.getBaseInstantTime, Hudi 1.0 and 1.1 (whose a log file is); a run of
+    Hudi's looks at the plan alone.
     """
     partitions = sorted({operation.partition for operation in plan.operations})
     listed = table.files(partitions)

@@ -15,6 +15,7 @@ from pyhudi.logfile.deletes.new import kept_deletes
 from pyhudi.logfile.framing import HeaderKey
 from pyhudi.logfile.merge.log_records import LogRecords
 from pyhudi.logfile.merge.row_file import BATCH_ROWS
+from pyhudi.merge.partial import has_notes
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema.metafields import FILE_NAME
 from pyhudi.write.context import WriteContext
@@ -30,7 +31,7 @@ def log_compact_slice(
 
     ``reading`` says which log blocks count. Rows keep all their meta columns, deletes their
     ordering values, and every block names the writes that it stands for. Where no block counts
-    nothing is written.
+    nothing is written, nor where some hold parts of rows: what these lack is in the base file.
 
     Guarantees: memory is bounded by the log records of the slice, of which some lie on disk beyond
         their limit, and one encoded block.
@@ -38,7 +39,7 @@ def log_compact_slice(
     """
     counts = LogCounts()
     records = slice_records(context.storage, found, reading, context.schema, counts)
-    if not len(records):
+    if not len(records) or has_notes(records.rows.schema):
         return []
     # Hudi names them from the newest to the oldest.
     header: dict[int, str] = {HeaderKey.COMPACTED_BLOCK_TIMES: ",".join(reversed(counts.instants))}
