@@ -138,11 +138,11 @@ def test_a_savepoint_of_one_is_restored_by_the_other(
 
 
 def test_hudi_undoes_a_write_of_ours_that_died(later: RealHudi, tmp_path: Path) -> None:
-    turns = Turns(later, tmp_path / "table", APPENDED)
+    turns = Turns(later, tmp_path / "table")
     turns.upsert("ours", range(30), 1, "insert")
     last = turns.write("ours", "upsert", SCENARIO.batch(range(20, 40), 2))
     timeline = turns.path / ".hoodie" / "timeline"
-    (done,) = timeline.glob(f"{last}_*.deltacommit")
+    (done,) = timeline.glob(f"{last}_*.commit")
     done.unlink()
     turns.upsert("hudi", range(5), 3)
     assert not list(timeline.glob(f"{last}*"))
