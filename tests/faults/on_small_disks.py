@@ -16,12 +16,14 @@ from pyhudi.jobs.compaction import CompactionRequest
 from pyhudi.jobs.request import FAILURE_MARKER
 from pyhudi.jobs.restore import RestoreRequest
 from pyhudi.jobs.rollback import RollbackRequest
+from pyhudi.jobs.savepoint import SavepointRequest
 from pyhudi.jobs.upsert import UpsertRequest
 from pyhudi.pipeline.archive import archive_table
 from pyhudi.pipeline.clean import clean_table
 from pyhudi.pipeline.compaction import compact_table
 from pyhudi.pipeline.undo.restore import restore_table
 from pyhudi.pipeline.undo.rollback import rollback_table
+from pyhudi.pipeline.undo.savepoint import savepoint_table
 from pyhudi.pipeline.write import write_rows
 from pyhudi.runner.in_process import InProcessRunner
 from pyhudi.storage.arrowfs import ArrowStorage
@@ -40,6 +42,7 @@ SERVICES = {
     "compaction.py": (CompactionRequest, compact_table),
     "restore.py": (RestoreRequest, restore_table),
     "rollback.py": (RollbackRequest, rollback_table),
+    "savepoint.py": (SavepointRequest, savepoint_table),
 }
 FULL = [
     each for each in kills() if each.trap.victim == DRIVER and each.trap.call in ("create", "fill")

@@ -14,7 +14,6 @@ from pyhudi.storage.objects.patience import Patience
 from pyhudi.storage.schemes import open_storage
 from pyhudi.storage.versioned import Versioned, as_versioned
 from tests.support.google_xml import google_client
-from tests.support.memory import MemoryStorage
 from tests.support.object_store import Answer, is_create, nth
 
 FILE = "a/lock.json"
@@ -95,9 +94,9 @@ def test_without_obstore_it_is_refused(storage, monkeypatch):
         storage.put_if(FILE, b"", None)
 
 
-def test_what_compares_and_swaps_is_told_from_what_does_not(storage):
+def test_what_compares_and_swaps_is_told_from_what_does_not(storage, tmp_path):
     assert as_versioned(storage) is storage
-    assert as_versioned(MemoryStorage()) is None
+    assert as_versioned(open_storage(str(tmp_path))) is None
 
 
 def test_on_google_it_is_the_generation_that_is_compared(monkeypatch):

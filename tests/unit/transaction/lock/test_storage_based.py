@@ -3,18 +3,19 @@
 import json
 import os
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
 
 import pytest
 
 from pyhudi.config.options.locks import LockConfig, LockProvider
 from pyhudi.errors import LockError, LostLockError, StorageError, UnsupportedError
+from pyhudi.storage.schemes import open_storage
 from pyhudi.transaction.lock.lease import Lease
 from pyhudi.transaction.lock.opening import open_lock, storage_lock
 from pyhudi.transaction.lock.storage_based import LOCK_OBJECT, StorageLock
 from pyhudi.transaction.process import ProcessMark
 from tests.support.clocks import FakeClock
 from tests.support.faulty import dead_pid
-from tests.support.memory import MemoryStorage
 from tests.support.versions import Answer, VersionedMemory
 
 NOW = 1_767_225_600_000
@@ -280,10 +281,10 @@ def test_a_holder_of_hudi_1_0_2_is_named(storage, clock) -> None:
         held.confirm()
 
 
-def test_what_is_no_object_store_is_refused() -> None:
+def test_what_is_no_object_store_is_refused(tmp_path: Path) -> None:
     config = LockConfig(provider=LockProvider.STORAGE)
     with pytest.raises(UnsupportedError, match="take FileSystemBasedLockProvider here"):
-        storage_lock(MemoryStorage(), config, FakeClock(NOW))
+        storage_lock(open_storage(str(tmp_path)), config, FakeClock(NOW))
 
 
 def test_holders_are_noted_where_a_table_asks_for_it(storage, clock) -> None:
