@@ -70,9 +70,7 @@ def undo(table: Table, clock: Clock, instant: Instant) -> None:
     """
     if instant.action is Action.COMPACTION:
         revert_compaction(table, clock, instant)
-    elif _write_at(table.active, instant.time) is not None:
-        roll_back(table, clock, instant.time)
-    else:
+    elif not roll_back(table, clock, instant.time) and not _write_at(table.active, instant.time):
         _delete_late(table, instant)
 
 
@@ -89,8 +87,10 @@ def _delete_late(table: Table, instant: Instant) -> None:
     delete_markers(storage, instant.time)
 
 
-def roll_back(table: Table, clock: Clock, instant: str, delete: Delete | None = None) -> None:
+def roll_back(table: Table, clock: Clock, instant: str, delete: Delete | None = None) -> bool:
     """Undo one pending write: afterwards the table is as it was before it.
+
+    False where there is none, as it is completed or others have undone it.
 
     One that was slow, not dead, and completes meanwhile, stays. With the second instant of a
     bootstrap goes the first, which is half a table. Without ``delete`` this process deletes files.
@@ -100,7 +100,7 @@ def roll_back(table: Table, clock: Clock, instant: str, delete: Delete | None = 
     """
     write = _write_at(table.active, instant)
     if write is None or write.is_completed:
-        return
+        return False
     half = first_half(table.active.load())
     if half is not None and instant == FULL_BOOTSTRAP:
         table.active.revert(half)
@@ -112,8 +112,9 @@ def roll_back(table: Table, clock: Clock, instant: str, delete: Delete | None = 
     if now is not None and now.is_completed:
         # It has looked for the last time whether anybody undoes it.
         withdraw_rollback(table.active, rollback)
-        return
+        return False
     finish_rollback(table, clock, rollback, delete)
+    return True
 
 
 def _write_at(active: ActiveTimeline, instant: str) -> Instant | None:
