@@ -49,7 +49,7 @@ FULL = [
     for each in kills()
     if each.trap.victim == DRIVER
     and each.trap.call in ("create", "fill")
-    # The savepoint is made by then, and nobody needs this file of it: no job fails or warns.
+    # This file is empty, and finds room on a disk that is full.
     and each.stage != "savepoint is noted"
 ]
 
