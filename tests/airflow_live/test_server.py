@@ -14,9 +14,13 @@ def test_it_is_well_and_reads_the_example_dags(airflow: LiveAirflow) -> None:
 
 def test_whoever_may_only_look_starts_nothing(airflow: LiveAirflow) -> None:
     airflow.rest.wait_for_dag("flights")
-    assert airflow.viewer.get("/dags/flights")["is_paused"]
+    # Other tests may have let it run.
+    before = airflow.viewer.get("/dags/flights")["is_paused"]
     with pytest.raises(RestError, match="403"):
-        airflow.viewer.unpause("flights")
+        airflow.viewer.send("PATCH", "/dags/flights", {"is_paused": not before})
+    with pytest.raises(RestError, match="403"):
+        airflow.viewer.trigger("flights")
+    assert airflow.rest.get("/dags/flights")["is_paused"] == before
 
 
 def test_nobody_listens_to_the_network(airflow: LiveAirflow) -> None:
