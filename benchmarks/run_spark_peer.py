@@ -103,6 +103,8 @@ class HudiTable:
             "hoodie.bootstrap.full.input.provider": (
                 "org.apache.hudi.bootstrap.SparkParquetBootstrapDataProvider"
             ),
+            # Hudi 1.1.1 bootstraps no table whose columns it indexes.
+            "hoodie.metadata.index.column.stats.enable": "false",
         }
         nothing = spark.createDataFrame([], StructType([]))
         nothing.write.format("hudi").options(**options).mode("overwrite").save(self._work.table)
