@@ -5,7 +5,8 @@
 The dataset is TPC-H lineitem as plain Parquet files in a folder a year. First it is taken over by
 its metadata alone, by Delta Lake (`CONVERT TO DELTA`) and Apache Iceberg (`add_files`) too. Then a
 column is read of it, then all, then the whole table as it is by default with its meta columns,
-beside a read of the files by pyarrow, which have none of these. It is taken over with its rows,
+beside a read of the files by pyarrow, which have none of these, and a read of both the files and
+those with the meta columns, as files that are no table. It is taken over with its rows,
 beside a bulk insert of the same files. Delta and Iceberg note which files there are, and do
 less: they make no record keys, and look for none that are null or come twice.
 
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from bootstrap_told import (
     ALL_COLUMNS,
+    FILES,
     FIRST_READ,
     FOUR_KEYS,
     FULL,
@@ -63,7 +65,8 @@ def reads(source: Path, *, scans: int, wholes: int) -> list[Step]:
     named = [FIRST_READ, *[READ] * READS]
     found = [Step(name=name, operation="read") for name in named]
     found += [Step(name=SCAN, operation="scan", source=str(source))] * scans
-    return found + [Step(name=WHOLE, operation="whole")] * wholes
+    found += [Step(name=WHOLE, operation="whole")] * wholes
+    return found + [Step(name=FILES, operation="files", source=str(source))] * wholes
 
 
 def widths(source: Path, keys: Path) -> list[Step]:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from memory import MemoryWatch, processor_seconds, processor_seconds_of
 
@@ -296,7 +297,7 @@ def carry_out(engine: Engine, step: Step, folder: Path, server: int = 0) -> dict
     if step.operation in ("check", "writes") or step.brief:
         return line
     line = {**line, **{f"requests_{kind}": count for kind, count in made.items()}}
-    is_write = step.operation not in ("start", "read", "scan", "whole")
+    is_write = step.operation not in ("start", "read", "scan", "whole", "files")
     return {**line, "fingerprint": engine.fingerprint()} if is_write else line
 
 
@@ -306,6 +307,7 @@ def _carried_out(engine: Engine, step: Step, folder: Path) -> dict[str, Any]:
         "read": lambda: dict(zip(("rows", "sum"), engine.read(), strict=True)),
         "scan": lambda: {"rows": engine.scan(step.source)},
         "whole": lambda: {"rows": engine.whole()},
+        "files": lambda: {"rows": _rows_of_files(str(folder), step.source)},
     }
     if step.operation in reads:
         return timed(step, folder, reads[step.operation])
@@ -325,6 +327,13 @@ def files_of(source: str) -> list[Path]:
     """The Parquet files of a source: one, those below a folder, or none as of a compaction."""
     path = Path(source)
     return [] if not source else sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+
+
+def _rows_of_files(table: str, source: str) -> int:
+    """Count of a table's rows; its files and those of its dataset are read whole by pyarrow."""
+    folders = [each for each in (table, source) if Path(each).is_dir()]
+    read = [ds.dataset(files_of(each), partitioning="hive").to_table() for each in folders]
+    return min(rows.num_rows for rows in read)
 
 
 def columns_of(source: str) -> list[str]:

@@ -39,7 +39,8 @@ def airflow() -> Iterator[LiveAirflow]:
     assert not missing, missing
     # Whoever ends the tests, as CI does after some minutes, ends what they have started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with running(LiveAirflow(dags=[EXAMPLES, DAGS])) as started:
+    # Sensors that poke hold a worker each, which others are not to wait for.
+    with running(LiveAirflow(dags=[EXAMPLES, DAGS], pools={"pokes": 3})) as started:
         yield started
 
 

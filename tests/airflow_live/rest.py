@@ -179,6 +179,11 @@ class Rest:
         path = f"/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task_id}"
         self.send("PATCH", path, {"new_state": state})
 
+    def answer(self, dag_id: str, run_id: str, task_id: str, choice: str) -> None:
+        """Choose for a task that waits for a person, as the page of required actions does."""
+        path = f"/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task_id}"
+        self.send("PATCH", f"{path}/-1/hitlDetails", {"chosen_options": [choice]})
+
     def wait_for_runs(self, dag_id: str, count: int, seconds: float) -> list[dict[str, Any]]:
         """Wait until so many runs have ended; answers with them, the earliest first."""
 

@@ -48,7 +48,8 @@ class LiveAirflow:
     :param dags: DAG files, or folders of them, that are copied into ``dags`` before the start.
     :param settings: Further environment variables of all processes; they win.
     :param home: The folder; a temporary one unless given. It must be empty or not there.
-    :param parallelism: How many tasks run at once.
+    :param parallelism: How many tasks run at once, those in further pools aside.
+    :param pools: Further pools, and how many tasks of each run at once.
     :param port: The port of pages and API; a free one unless given.
     """
 
@@ -59,6 +60,7 @@ class LiveAirflow:
         settings: Mapping[str, str] | None = None,
         home: Path | None = None,
         parallelism: int = 2,
+        pools: Mapping[str, int] | None = None,
         port: int | None = None,
     ) -> None:
         self.home = home or Path(tempfile.mkdtemp(prefix="pyhudi-live-"))
@@ -70,7 +72,8 @@ class LiveAirflow:
         self.viewer = Rest(self.url, VIEWER, self.passwords[VIEWER])
         self.components: dict[str, Component] = {}
         self._postgres: Postgres | None = None
-        self._given, self._settings, self._parallelism = dags, dict(settings or {}), parallelism
+        self._given, self._settings = dags, dict(settings or {})
+        self._parallelism, self._pools = parallelism, dict(pools or {})
 
     def start(self) -> None:
         """Start everything and wait until all parts say that they are well.
@@ -89,6 +92,9 @@ class LiveAirflow:
             for name in ("api-server", "scheduler", "dag-processor", "triggerer"):
                 self.start_component(name)
             wait_until(self._is_well, seconds=START_S, what=f"Airflow to be well; {self.logs}")
+            for name, slots in self._pools.items():
+                pool = {"name": name, "slots": slots, "include_deferred": False}
+                self.rest.send("POST", "/pools", pool)
         except BaseException:
             self.stop()
             raise
@@ -136,7 +142,8 @@ class LiveAirflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags),
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
-            "AIRFLOW__CORE__PARALLELISM": str(self._parallelism),
+            "AIRFLOW__CORE__PARALLELISM": str(self._parallelism + sum(self._pools.values())),
+            "AIRFLOW__CORE__DEFAULT_POOL_TASK_SLOT_COUNT": str(self._parallelism),
             "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADMIN}:admin,{VIEWER}:viewer",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self._passwords_file),

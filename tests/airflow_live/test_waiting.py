@@ -11,12 +11,15 @@ from pyhudi.storage.schemes import open_storage
 from pyhudi.timeline.clock import SystemClock
 from tests.airflow_live.processes import wait_until
 from tests.airflow_live.server import LiveAirflow
+from tests.airflow_live.tables import check_by_hudi, commits_of
+from tests.interop.hudi import RealHudi
 from tests.support.in_process import REWRITTEN, write
 
 KINDS = ("instant", "partition", "service")
 IN_TRIGGERER = ("deferrable", "triggerer", "triggerer_alone")
 PATIENCE_S = 600
-MODES = ("reschedule", *IN_TRIGGERER)
+MODES = ("poke", "reschedule", *IN_TRIGGERER)
+COLUMNS = ("id", "part", "ts", "value")
 RETAINED = {**REWRITTEN, "hoodie.clean.commits.retained": "60", "hoodie.archive.automatic": "false"}
 
 
@@ -33,7 +36,7 @@ def kill_triggerer(airflow: LiveAirflow) -> None:
 
 
 def test_every_sensor_ends_in_every_mode_though_the_triggerer_is_killed(
-    airflow: LiveAirflow,
+    airflow: LiveAirflow, hudi: RealHudi | None
 ) -> None:
     airflow.rest.wait_for_dag("waiting")
     airflow.rest.unpause("waiting")
@@ -41,6 +44,7 @@ def test_every_sensor_ends_in_every_mode_though_the_triggerer_is_killed(
     for kind in KINDS:
         for mode in IN_TRIGGERER:
             airflow.rest.wait_for_task("waiting", run, f"{kind}_{mode}", "deferred", PATIENCE_S)
+        airflow.rest.wait_for_task("waiting", run, f"{kind}_poke", "running", PATIENCE_S)
     kill_triggerer(airflow)
     instant = commit(airflow.lake / "waited", "a")
     state = airflow.rest.wait_for_run("waiting", run, PATIENCE_S)
@@ -52,6 +56,15 @@ def test_every_sensor_ends_in_every_mode_though_the_triggerer_is_killed(
             found = airflow.rest.xcom("waiting", run, f"{kind}_{mode}")
             # A text of digits comes back as a number.
             assert (str(found) if kind != "service" else found) == answers[kind], (kind, mode)
+    checked_by_hudi(hudi, airflow.lake / "waited", commits=1)
+
+
+def checked_by_hudi(hudi: RealHudi | None, table: Path, commits: int) -> None:
+    """Real Hudi sees the rows and the commits, as many as were made."""
+    assert len(commits_of(table)) == commits
+    if hudi is not None:
+        # Others have Hudi go on with such tables.
+        check_by_hudi(hudi, table, COLUMNS, exercise=False)
 
 
 def read_keys(airflow: LiveAirflow) -> Counter[str]:
@@ -61,7 +74,7 @@ def read_keys(airflow: LiveAirflow) -> Counter[str]:
 
 
 def test_a_burst_of_others_commits_is_read_once_though_the_triggerer_is_killed(
-    airflow: LiveAirflow,
+    airflow: LiveAirflow, hudi: RealHudi | None
 ) -> None:
     airflow.rest.wait_for_dag("watching")
     airflow.rest.unpause("watching")
@@ -104,6 +117,7 @@ def test_a_burst_of_others_commits_is_read_once_though_the_triggerer_is_killed(
     assert len(runs) < len(wanted)
     told: Any = airflow.rest.xcom("watching", runs[0]["dag_run_id"], "read")
     assert set(told["told"]) & first, "the first run says which commits started it"
+    checked_by_hudi(hudi, table, commits=len(wanted))
 
 
 @pytest.fixture(autouse=True)

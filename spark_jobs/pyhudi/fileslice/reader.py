@@ -14,7 +14,7 @@ from pyhudi.basefile.parquet import BATCH_ROWS
 from pyhudi.filegroup.slices import BaseFile, FileSlice
 from pyhudi.fileslice.logs import KnownWrites, LogCounts, read_log_records
 from pyhudi.fileslice.opener import OpenBaseFile, open_base, read_errors
-from pyhudi.fileslice.reading import SliceReading
+from pyhudi.fileslice.reading import ArchivedWrites, SliceReading
 from pyhudi.fileslice.span import CommitSpan
 from pyhudi.logfile.merge.log_records import LogRecords
 from pyhudi.logfile.merge.rows import MergedPart, merged_parts
@@ -130,10 +130,18 @@ def slice_records(
             yield source
 
     names = [log.path for log in found.log_files]
-    writes = {log.path: log.writes for log in found.log_files if log.writes}
-    archived = None if reading.archived is None else partial(reading.archived, storage)
-    known = KnownWrites(active=writes, archived=archived)
+    known = known_writes(storage, found, reading.archived)
     return read_log_records(names, open_log, schema, reading, counts, known)
+
+
+def known_writes(
+    storage: Storage, found: FileSlice, archived: ArchivedWrites | None
+) -> KnownWrites:
+    """The committed writes of a slice's log files; without ``archived`` those still active."""
+    return KnownWrites(
+        active={log.path: log.writes for log in found.log_files if log.writes},
+        archived=None if archived is None else partial(archived, storage),
+    )
 
 
 def slice_rows(

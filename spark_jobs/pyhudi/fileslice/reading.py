@@ -20,6 +20,9 @@ from pyhudi.schema.columns import Column
 from pyhudi.schema.metafields import COMMIT_TIME
 from pyhudi.timeline.timeline import Timeline
 
+ArchivedWrites = Callable[[Any, str], Sequence[LogWrite]]
+"""Says which archived writes wrote a log file, given the table's storage and the file's path."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceReading:
@@ -42,7 +45,7 @@ class SliceReading:
     span: CommitSpan | None = None
     virtual_keys: KeyGenerator | None = None
     memory: MergeMemory = DEFAULT_MEMORY
-    archived: Callable[[Any, str], Sequence[LogWrite]] | None = None
+    archived: ArchivedWrites | None = None
 
     def columns(self, asked: Sequence[str], own: Sequence[str]) -> frozenset[str]:
         """The columns to read for rows of those asked for; ``own`` are all of the table.

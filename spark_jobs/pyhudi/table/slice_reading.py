@@ -43,8 +43,13 @@ def slice_reading(
         span=span,
         virtual_keys=None if config.populate_meta_fields else virtual_key_generator(config),
         memory=memory,
-        archived=None if table.skips_damaged else ArchivedLogs.of(config),
+        archived=archived_writes(table),
     )
+
+
+def archived_writes(table: Table) -> ArchivedLogs | None:
+    """Whom to ask for archived writes of log files; nobody where damage is read past."""
+    return None if table.skips_damaged else ArchivedLogs.of(table.config)
 
 
 def check_merger(table: Table, named: str | None) -> None:

@@ -23,6 +23,8 @@ START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 MODES: dict[str, dict[str, Any]] = {
     # Each look is a process here; looks that follow at once make Airflow lose count of them.
     "reschedule": {"mode": "reschedule", "poke_interval": 15, "retries": 2},
+    # A pool of their own leaves the others their workers.
+    "poke": {"mode": "poke", "poke_interval": 5, "pool": "pokes"},
     "deferrable": {"deferrable": True},
     "triggerer": {"start_from_trigger": True},
     "triggerer_alone": {"start_from_trigger": True, "end_from_trigger": True},

@@ -19,13 +19,13 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 
 from pyhudi.actions.compaction import CompactionPlan
 from pyhudi.config.options.compaction import CompactionConfig
 from pyhudi.errors import ConflictError, HudiError, RequestError
 from pyhudi.filegroup.slices import FileSlice
-from pyhudi.fileslice.logs import KnownWrites, counted_blocks
+from pyhudi.fileslice.logs import counted_blocks
+from pyhudi.fileslice.reader import known_writes
 from pyhudi.logfile.contents import columns_of_parts
 from pyhudi.services.compaction.log_plan import candidates, plan_log_compaction, unchanged_slices
 from pyhudi.services.compaction.run import (
@@ -38,8 +38,8 @@ from pyhudi.services.compaction.run import (
     undisturbed,
 )
 from pyhudi.services.recovery import recover
-from pyhudi.table.archived_logs import ArchivedLogs
 from pyhudi.table.pending import pending_log_compactions
+from pyhudi.table.slice_reading import archived_writes
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import Metadata, Seen
 from pyhudi.timeline.instant import Action, Instant, State
@@ -240,15 +240,11 @@ def _blocks_of(
     Without any where some hold parts of rows, which stay as they are until a compaction fills them.
     """
     is_committed = table.timeline.committed_test()
-    archived = None
-    if not table.skips_damaged:
-        archived = partial(ArchivedLogs.of(table.config), table.storage)
+    archived = archived_writes(table)
 
     def instants(found: FileSlice) -> tuple[str, ...]:
         names = [log.path for log in found.log_files]
-        writes = KnownWrites(
-            active={log.path: log.writes for log in found.log_files}, archived=archived
-        )
+        writes = known_writes(table.storage, found, archived)
         blocks = counted_blocks(names, table.storage.open_input, is_committed, writes=writes)
         has_parts = any(columns_of_parts(block) is not None for block in blocks)
         return () if has_parts else tuple(block.instant for block in blocks)

@@ -72,7 +72,7 @@ def restore(writer: Writer, table: Table, savepoint: str, own: str) -> Instant |
     )
     with writer.gate.hold() as lock:
         lock.confirm()
-    requested = _request(table.active, writer.clock, plan)
+        requested = _request(table.active, writer.clock, plan)
     _finish(replace(writer, table=table), requested, own)
     return requested
 
