@@ -1,6 +1,7 @@
 """Processes that create one file at once, on servers whose conditions hold between them."""
 
 import multiprocessing
+from contextlib import suppress
 from multiprocessing.synchronize import Barrier
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
-PROCESSES, ROUNDS = 8, 25
+PROCESSES, ROUNDS, TIMES = 8, 25, 4
 LONGEST_S = 240
 
 
-def create_all(place: Place, number: int, rounds: int, start: Barrier, wins: list[int]) -> None:
+def create_all(place: Place, number: int, rounds: range, start: Barrier, wins: list[int]) -> None:
     """Create a file in each round, together with the others; note the rounds that were won."""
     storage = place.open()
-    storage.create(f"{number}.ready", b"")
-    for each in range(rounds):
+    with suppress(AlreadyExistsError):
+        storage.create(f"{number}.ready", b"")
+    for each in rounds:
         start.wait(LONGEST_S)
         try:
             storage.create(f".hoodie/{each}.commit", b"%d" % number)
@@ -32,7 +34,7 @@ def create_all(place: Place, number: int, rounds: int, start: Barrier, wins: lis
         wins.append(each)
 
 
-def race(place: Place, rounds: int) -> dict[int, list[int]]:
+def race(place: Place, rounds: range) -> dict[int, list[int]]:
     """The winners of each round, by what they know themselves."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
@@ -48,7 +50,7 @@ def race(place: Place, rounds: int) -> dict[int, list[int]]:
             racer.join(LONGEST_S)
             assert racer.exitcode == 0
         won = [set(each) for each in wins]
-    return {each: [n for n in range(PROCESSES) if each in won[n]] for each in range(rounds)}
+    return {each: [n for n in range(PROCESSES) if each in won[n]] for each in rounds}
 
 
 def check(place: Place, winners: dict[int, list[int]]) -> None:
@@ -63,9 +65,13 @@ def test_of_many_processes_exactly_one_creates_a_file(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     place = place_on(name, request)
-    winners = race(place, ROUNDS)
-    check(place, winners)
-    assert len({numbers[0] for numbers in winners.values()}) > 1, "they did not race"
+    # On a busy machine one of them may be ahead for a while.
+    for begin in range(0, TIMES * ROUNDS, ROUNDS):
+        winners = race(place, range(begin, begin + ROUNDS))
+        check(place, winners)
+        if len({numbers[0] for numbers in winners.values()}) > 1:
+            return
+    pytest.fail("they did not race")
 
 
 def test_exactly_one_process_knows_that_it_won_whatever_becomes_of_the_answers(
@@ -76,6 +82,6 @@ def test_exactly_one_process_knows_that_it_won_whatever_becomes_of_the_answers(
         there = Place(place.uri, versitygw.behind(proxy.port).options)
         faults = (DropAnswer(), SLOW_DOWN, Reset(), Delay(0.05), CutAnswer())
         rules = [proxy.fail(fault, key="*.commit", chance=0.08) for fault in faults]
-        winners = race(there, ROUNDS)
+        winners = race(there, range(ROUNDS))
         assert all(rule.met for rule in rules)
     check(place, winners)

@@ -62,13 +62,15 @@ class Kill:
 class Before:
     """The rows before and after a job, and its flags, in which ``{folder}`` has the table.
 
-    ``options`` are those of other writes of the table.
+    ``options`` are those of other writes of the table. A job that makes the table is asked for
+    ``again`` where it has not.
     """
 
     flags: tuple[str, ...]
     before: list[Row]
     after: list[Row]
     options: Mapping[str, str]
+    again: bool = False
 
     def arguments(self, folder: Path) -> list[str]:
         """The command line of the job, where its table was laid into a folder."""
@@ -113,6 +115,7 @@ def kills() -> list[Kill]:
         *_kills("savepoint", "savepoint.py", _to_save, _SAVEPOINT),
         *_kills("rollback, many files", "rollback.py", _much_taken_back, _IN_TASKS),
         *_kills("restore, many files", "restore.py", _much_saved, _IN_TASKS),
+        *_kills("bootstrap", "bootstrap.py", _dataset, _BOOTSTRAP),
     ]
 
 
@@ -164,6 +167,15 @@ _RESTORE: Final[tuple[Stage, ...]] = (
     ("restore is planned", "create", r"\.restore\.requested$"),
     ("files go", "delete", _BASE),
     ("restore completes", "create", r"\.restore$"),
+)
+
+_BOOTSTRAP: Final[tuple[Stage, ...]] = (
+    ("bootstrap is requested", "create", r"\.commit\.requested$"),
+    ("skeletons", "fill", r"^part=p0/.*\.parquet$"),
+    ("rows are written", "fill", r"^part=p1/.*\.parquet$"),
+    ("index is written", "put", r"\.bootstrap/"),
+    ("skeletons commit", "create", r"1\.commit$"),
+    ("rows commit", "create", r"2\.commit$"),
 )
 
 
@@ -262,6 +274,16 @@ def _rewritten(folder: Path) -> str:
     rows = many(range(_MANY * 4), 9, "new", _MANY)
     done = write(folder / "table", rows, "upsert", {**OPTIONS, **NO_SERVICES})
     return str(done.instant)
+
+
+def _dataset(folder: Path) -> Before:
+    """A dataset of two partitions, one taken over by metadata alone and one with its rows."""
+    rows = many(range(8), 0, "old")
+    pq.write_to_dataset(rows, folder / "source", partition_cols=["part"])
+    options = {**OPTIONS, "hoodie.datasource.write.hive_style_partitioning": "true"}
+    flags = ("--source={folder}/source", "--selector=regex", "--regex=part=p0")
+    flags += ("--regex-mode=METADATA_ONLY", *_conf({**options, **NO_SERVICES}))
+    return Before(flags=flags, before=[], after=tuples(rows), options=options, again=True)
 
 
 def _written(folder: Path, times: int, options: Mapping[str, str], parts: int = 2) -> pa.Table:

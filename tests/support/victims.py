@@ -28,7 +28,10 @@ from tests.support.traps import Trap, times_sprung
 # What every job imports, so that none has to.
 _PRELOADED = [
     "tests.support.victims",
-    *(f"pyhudi.spark.services.{name}" for name in ("archive", "clean", "compaction", "undo")),
+    *(
+        f"pyhudi.spark.services.{name}"
+        for name in ("archive", "bootstrap", "clean", "compaction", "undo")
+    ),
     "pyhudi.spark.job",
     "pyhudi.spark.writing",
 ]
