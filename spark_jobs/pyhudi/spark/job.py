@@ -125,8 +125,10 @@ def _in_a_session(
             session.sparkContext.applicationId,
         )
         start = time.perf_counter() - started
+        # Asked now: the JVM may die when the work is done, which is no failure of it.
+        application = _application(session)
         done = _with_start(with_requests(lambda: function(session, request)), start)
-        result = replace(done, application=_application(session))
+        result = replace(done, application=application)
         _publish(result, request.result_path)
     return result
 
