@@ -45,7 +45,7 @@ from results import Record, by_step, medians, show
 from steps import Step, Workload, files_of
 
 PARTITION = "ship_year"
-READS, SCANS = 3, 2
+READS, SCANS = 3, 3
 PEER_ROWS, WIDTHS, WHOLES = "peer_rows", "widths", "wholes"
 """What may be left out: peers that write rows, what the time goes by, whole tables in memory."""
 
