@@ -9,6 +9,7 @@ Hudi's bundles fall short of some datasets, each on its own:
 - 0.15.0 reads no bootstrapped table of ORC files. 1.1.1 does, with Spark's vectorised reader
   switched off, and cannot update their rows while they lie in the source; rows that were written
   to ORC files it updates.
+- Both take a source folder such as ``region=[g]`` for a pattern, and find no file.
 - 0.15.0 loses rows with decimals when it bootstraps the rows of ORC files (NumberFormatException:
   Zero length BigInteger). Its commit completes, with empty files and the rows as write errors.
 """
