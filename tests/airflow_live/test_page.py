@@ -173,7 +173,7 @@ def test_what_a_run_wrote_is_told_by_table(window: Window, conn: str) -> None:
     assert window.page.get_by_role("link", name="busy", exact=True).count() == 0
 
 
-@pytest.mark.parametrize("part", ["", "/files", "/services"])
+@pytest.mark.parametrize("part", ["", "/files"])
 def test_ten_thousand_instants_take_under_a_second(
     window: Window, airflow: LiveAirflow, conn: str, part: str
 ) -> None:
