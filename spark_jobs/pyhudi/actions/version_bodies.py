@@ -15,7 +15,7 @@ from typing import Final
 from pyhudi.actions.archived import ArchivedFile
 from pyhudi.actions.commit import CommitMetadata, ReplaceCommitMetadata
 from pyhudi.actions.container import record_schema
-from pyhudi.actions.history_row import HistoryRow
+from pyhudi.actions.history_row import HistoryRow, whole_body
 from pyhudi.config.versions import TimelineLayout
 from pyhudi.schema.codec import write_container
 
@@ -74,7 +74,8 @@ def archived_of(row: HistoryRow) -> ArchivedFile:
     Raises:
         CorruptTableError: what it says cannot be read.
     """
-    body = body_in(TimelineLayout.ONE, row.action, _COMPLETED, row.metadata or b"")
+    found = whole_body(row.action, row.metadata or b"")
+    body = body_in(TimelineLayout.ONE, row.action, _COMPLETED, found)
     return ArchivedFile.of_body(row.time, row.action, _COMPLETED, row.completion_time, body)
 
 
