@@ -207,6 +207,17 @@ CHAPTERS = {
 }
 
 
+VERSIONS_TEXT = (
+    "Gives a table the version 6, 8 or 9 of the format, which Hudi 0.14, 1.0 and 1.1 made; "
+    "`pyhudi downgrade` goes the other way. Writers wait meanwhile. Stop whoever reads the table, "
+    "as Hudi's readers go on with the timeline of the old version. The metadata table is switched "
+    "off. Where it fails or dies, the table is as before or as after, and the same command "
+    "finishes it. A merge-on-read table is compacted whole first; down to version 6 the log files "
+    "of its earlier slices have to be cleaned away by then, and it is said how. Bootstrapped "
+    "tables, change data and what merges by more than the order of time are refused by name."
+)
+
+
 @dataclass
 class Hours:
     """A clock by which a write takes some seconds and the next comes an hour later."""
@@ -299,6 +310,30 @@ def chapter(name: str, table: Path, instants: dict[str, str]) -> str:
     return f"## {name}\n\n{text}\n\n```sh\n{line}\n```\n\n```text\n{answered(words, table)}\n```\n"
 
 
+def versions(folder: Path, clock: Hours) -> str:
+    """What a change of the version would do to a table that is copy-on-write."""
+    table = folder / "airports"
+    rows = pa.table({"id": ["EWR", "JFK", "LGA"], "flights": [121, 111, 104]})
+    own = {
+        **OPTIONS,
+        "hoodie.table.name": "flights",
+        "hoodie.datasource.write.table.type": "COPY_ON_WRITE",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "",
+    }
+    stamp = pa.repeat(pa.scalar(clock.now * 1000, pa.timestamp("us", "UTC")), rows.num_rows)
+    runner = InProcessRunner()
+    environment = Environment(runner=runner, clock=clock, open_storage=open_storage)
+    source = LocalRows.of(runner, rows.append_column("updated_at", stamp))
+    write_rows(environment, source, str(table), own)
+    line = "--to 9 --dry-run"
+    answer = answered(["upgrade", str(table), *line.split()], table)
+    return (
+        f"## upgrade\n\n{fill(VERSIONS_TEXT, 110)}\n\n```sh\npyhudi upgrade {SHOWN_AT} {line}\n```"
+        f"\n\n```text\n{answer}\n```\n"
+    )
+
+
 def damaged(table: Path) -> str:
     """What is said of a table that lost a file and has one too many."""
     files = sorted(table.glob("*/*.parquet"))
@@ -335,7 +370,7 @@ def main() -> None:
             if name == "lock show":
                 leave_lock(table, clock.now)
             chapters.append(chapter(name, table, instants))
-        parts = (HEAD, flags(), *chapters, damaged(table))
+        parts = (HEAD, flags(), *chapters, damaged(table), versions(Path(folder), clock))
     sys.stdout.write("\n".join(parts))
 
 

@@ -71,6 +71,7 @@ COMMANDS: dict[str, Command] = {
     "archive": writes.archive,
     "archived": tables.archived,
     "plan_clean": writes.plan_clean,
+    "change_version": writes.change_version,
     "savepoint": writes.savepoint,
     "delete_savepoint": writes.delete_savepoint,
     "rollback": writes.rollback,

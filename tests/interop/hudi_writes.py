@@ -114,9 +114,8 @@ def bootstrap(
     nothing.write.format("hudi").options(**chosen).mode(mode).save(table)
 
 
-@contextmanager
-def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[Any]:
-    """A Spark write client on an existing table."""
+def write_config(hudi: Hudi, table: str, options: dict[str, str]) -> Any:
+    """A HoodieWriteConfig for an existing table."""
     chosen = {**table_options(hudi, table), **options}
     if ordering := chosen.get("hoodie.datasource.write.precombine.field"):
         chosen["hoodie.payload.ordering.field"] = ordering
@@ -124,13 +123,19 @@ def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[An
     props = hudi.jvm.java.util.Properties()
     for name, value in chosen.items():
         props.setProperty(name, value)
-    config = (
+    return (
         hudi.apache.config.HoodieWriteConfig.newBuilder()
         .withPath(table)
         .withProps(props)
         .withSchema(hudi.table_schema(table).toString())
         .build()
     )
+
+
+@contextmanager
+def write_client(hudi: Hudi, table: str, options: dict[str, str]) -> Iterator[Any]:
+    """A Spark write client on an existing table."""
+    config = write_config(hudi, table, options)
     client = hudi.apache.client.SparkRDDWriteClient(hudi.engine(), config)
     try:
         yield client
@@ -180,6 +185,18 @@ def archive(hudi: Hudi, table: str, options: dict[str, str]) -> None:
     """Archive what the options say of the timeline."""
     with write_client(hudi, table, options) as client:
         client.archive()
+
+
+def change_version(hudi: Hudi, table: str, to: int, own: str) -> None:
+    """Upgrade or downgrade a table, as the procedures do; ``own`` is the release's own version."""
+    chosen = {"hoodie.write.auto.upgrade": "true", "hoodie.write.table.version": own}
+    change = hudi.apache.table.upgrade
+    change.UpgradeDowngrade(
+        hudi.meta_client(table),
+        write_config(hudi, table, chosen),
+        hudi.engine(),
+        change.SparkUpgradeDowngradeHelper.getInstance(),
+    ).run(hudi.apache.common.table.HoodieTableVersion.fromVersionCode(to), None)
 
 
 def savepoint(hudi: Hudi, table: str, instant: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyhudi.actions.commit import ReplaceCommitMetadata
 from pyhudi.actions.container import only_record, record_schema
+from pyhudi.actions.history_row import whole_body
 from pyhudi.actions.plain import PlainBody
 from pyhudi.errors import CorruptTableError
 from pyhudi.schema.avro import dumps
@@ -101,7 +102,7 @@ class ArchivedFile:
             action=action,
             state=_COMPLETED,
             transition_time=completion_time,
-            metadata=PlainBody.from_bytes(body).entries if body else None,
+            metadata=PlainBody.from_bytes(whole_body(action, body)).entries if body else None,
         )
 
     @property

@@ -6,11 +6,25 @@ Hudi 1.0 and 1.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from pyhudi.actions.commit_avro import MAGIC
+from pyhudi.actions.container import record_schema
+from pyhudi.schema.avro import dumps
+from pyhudi.schema.codec import read_record, write_container
+
 _PLANNED: Final = ("clean", "compaction", "logcompaction")
 _REPLACING: Final = ("replacecommit", "clustering")
+_SCHEMAS: Final[Mapping[str, str]] = {
+    "commit": "HoodieCommitMetadata",
+    "deltacommit": "HoodieCommitMetadata",
+    "replacecommit": "HoodieReplaceCommitMetadata",
+    "clean": "HoodieCleanMetadata",
+    "rollback": "HoodieRollbackMetadata",
+    "savepoint": "HoodieSavepointMetadata",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +45,21 @@ class HistoryRow:
     def identity(self) -> tuple[str, str]:
         """What no other archived instant has as well."""
         return self.time, self.action
+
+
+def whole_body(action: str, body: bytes) -> bytes:
+    """What the completed file of an archived instant said, as a file has it.
+
+    Raises:
+        CorruptTableError: the bytes are not what such a file has.
+    Source: SevenToEightUpgradeHandler.upgradeToLSMTimeline, Hudi 1.0.2, which leaves records
+    without a container around them.
+    """
+    name = _SCHEMAS.get(action)
+    if name is None or not body or body.startswith((MAGIC, b"{")):
+        return body
+    schema = record_schema(name)
+    return write_container(schema, read_record(body, dumps(schema)))
 
 
 def planned_in(begun_as: str) -> tuple[str, ...]:

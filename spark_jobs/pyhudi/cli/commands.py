@@ -22,6 +22,7 @@ from pyhudi.cli.reports.services import Service, pairs_of, required_of, switches
 from pyhudi.cli.reports.stats import stats
 from pyhudi.cli.reports.timeline import commits, timeline
 from pyhudi.cli.reports.validation import validate
+from pyhudi.cli.reports.version import downgrade, upgrade
 from pyhudi.config.option import parse_int
 from pyhudi.config.read import QueryType
 from pyhudi.flags import SECRETS_VARIABLE, Flag, FlagParser
@@ -49,6 +50,7 @@ looking:    timeline commits show diff files stats schema options
 reading:    head count
 checking:   validate plan
 services:   clean archive compact rollback savepoint restore
+versions:   upgrade downgrade
 writers:    lock
 
 `pyhudi COMMAND --help` tells of one. In a terminal an answer is a table, in a pipe
@@ -228,6 +230,16 @@ def _break_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _version_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--to", required=True, choices=("6", "8", "9"), metavar="VERSION", help="6, 8 or 9"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say which properties would change, and change none"
+    )
+    _conf(parser)
+
+
 def _validate_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-keys", action="store_true", help="leave record keys and the rows of log files unread"
@@ -284,6 +296,17 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
+VERSIONS: Mapping[str, Command] = {
+    "upgrade": Command(
+        gather=upgrade, line="give the table a newer format version", add_flags=_version_flags
+    ),
+    "downgrade": Command(
+        gather=downgrade, line="give the table an older format version", add_flags=_version_flags
+    ),
+}
+"""What changes the version of a table's format."""
+
+
 LOCKS: Mapping[str, Command] = {
     "show": Command(
         gather=show_lock, line="who holds the lock, since when and until when", add_flags=_conf
@@ -308,7 +331,7 @@ def command_parser() -> FlagParser:
     )
     # A shorter word would leave the longest names no room on their lines.
     found = parser.add_subparsers(metavar="COMMAND TABLE", required=True, title="commands")
-    for name, command in COMMANDS.items():
+    for name, command in {**COMMANDS, **VERSIONS}.items():
         own = _with_table(found, name, command.line)
         command.add_flags(own)
         _finish(own, command.gather)

@@ -21,6 +21,7 @@ from pyhudi.errors import (
     StorageError,
     TableChangedError,
     WriteConflictError,
+    WriterAtWorkError,
 )
 from pyhudi.jobs.result import JobResult
 from pyhudi.pipeline.write_run import WriteRun, Written
@@ -31,7 +32,7 @@ from pyhudi.table.table import Table, load_made, load_table
 from pyhudi.timeline.clock import about
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.conflicts.conflict import ConflictRules
-from pyhudi.transaction.exclusion import Alone
+from pyhudi.transaction.exclusion import Alone, check_timeline_counts
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.markers import delete_written
 from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
@@ -231,7 +232,22 @@ def _begin(run: WriteRun, held: ExitStack) -> Begun:
         now = shared.table
     else:
         now = table.refresh() if alone.seen is None else table.seen_as(alone.seen)
+        _check_same_timeline(instant, table, now)
+    is_expected = is_expected and now.config.version is run.target.config.version
     return Begun(run=run, instant=instant, table=now, is_expected=is_expected, shared=shared)
+
+
+def _check_same_timeline(instant: InstantRun, begun: Table, now: Table) -> None:
+    """Step back from a timeline that has ceased to count since the table was looked at.
+
+    Raises:
+        WriterAtWorkError: it has.
+    """
+    try:
+        check_timeline_counts(begun, now.config)
+    except WriterAtWorkError:
+        instant.withdraw()
+        raise
 
 
 def _on_table_of_now(begun: Begun) -> Begun:

@@ -56,12 +56,13 @@ from pyhudi.services.rollback import rollback_target
 from pyhudi.storage.storage import Storage
 from pyhudi.table.files import TableFiles
 from pyhudi.table.pending import pending_plans
+from pyhudi.table.properties_file import load_config
 from pyhudi.table.savepoints import as_restored, saved_files, saved_instants
 from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock, instant_time
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
-from pyhudi.transaction.exclusion import Writer
+from pyhudi.transaction.exclusion import Writer, check_timeline_counts
 from pyhudi.transaction.instant_run import complete_instant, draw_instant
 from pyhudi.transaction.spans import nobody_writing
 
@@ -157,11 +158,17 @@ def still_planned(
 
     To be asked right before anything is deleted. ``decision`` is what it was planned by, on the
     table as it is given here: it holds while nothing else has come to the timeline.
+
+    Raises:
+        WriterAtWorkError: the table was given another version, whose timeline says what it needs.
     """
     now = replace(table, timeline=as_restored(table.active, table.active.load()))
     others = tuple(each for each in now.timeline if each.identity != clean.identity)
     is_same = others == table.timeline.instants and _undone(now) == now
-    return decision if decision is not None and is_same else planned_files(now, clean)
+    if decision is not None and is_same:
+        return decision
+    check_timeline_counts(table, load_config(table.storage))
+    return planned_files(now, clean)
 
 
 def planned_files(table: Table, clean: Instant) -> Decision | None:

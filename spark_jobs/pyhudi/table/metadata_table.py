@@ -6,8 +6,9 @@ import logging
 
 from pyhudi.config.table import TableConfig
 from pyhudi.config.versions import TimelineLayout
+from pyhudi.errors import ConflictError
 from pyhudi.storage.storage import Storage
-from pyhudi.table.properties_file import replace_properties
+from pyhudi.table.properties_file import load_config, replace_properties
 from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action
 
@@ -24,6 +25,9 @@ def disable(storage: Storage, config: TableConfig) -> TableConfig:
 
     A commit that the metadata table does not know is invisible to readers that trust it. They
     trust what the properties name, so those change first; the folder goes after.
+
+    Raises:
+        ConflictError: the table has another version by now.
 
     Guarantees: readers see the same rows before, between and after; Hudi's next writer builds
         the metadata table anew.
@@ -46,6 +50,10 @@ def disable(storage: Storage, config: TableConfig) -> TableConfig:
             ", ".join(by_hand),
         )
     changed = config.without_metadata_table()
+    if load_config(storage).version is not config.version:
+        raise ConflictError(
+            "the table was given another version meanwhile; retry", where=storage.uri
+        )
     replace_properties(storage, changed.raw)
     if config.version.timeline_layout is TimelineLayout.TWO:
         # Hudi looks into what is defined there, whatever the properties name.

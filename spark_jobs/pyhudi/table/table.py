@@ -257,7 +257,11 @@ def load_table(storage: Storage) -> Table:
         TableNotFoundError: there is none.
     """
     config = load_config(storage)
-    return _seen(storage, config, ActiveTimeline.of(storage, config).load())
+    timeline = ActiveTimeline.of(storage, config).load()
+    if not timeline.instants and (again := load_config(storage)) != config:
+        # The table was given another version in this moment, and with it another timeline.
+        config, timeline = again, ActiveTimeline.of(storage, again).load()
+    return _seen(storage, config, timeline)
 
 
 def _seen(storage: Storage, config: TableConfig, listed: Timeline) -> Table:

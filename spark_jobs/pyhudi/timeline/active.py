@@ -161,6 +161,10 @@ class ActiveTimeline:
         """The bytes of the file of an instant in its state."""
         return self._data(instant)
 
+    def put_body(self, instant: Instant, body: bytes) -> None:
+        """Make or replace the file of an instant in its state, of a timeline that nobody reads."""
+        self.storage.put(self._path(instant), body)
+
     def remove_file(self, file: StateFile) -> None:
         """Delete one of ``state_files``, with the checksum that Hadoop left beside it."""
         self.remove(file.instant)

@@ -12,7 +12,7 @@ from pyhudi.config.instant_text import AskedInstant
 from pyhudi.config.options.concurrency import MODE, ConcurrencyMode
 from pyhudi.config.options.files import HEARTBEAT_INTERVAL
 from pyhudi.config.options.locks import PROVIDER
-from pyhudi.config.table import TableType
+from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
 from pyhudi.errors import (
     ConflictError,
@@ -23,6 +23,7 @@ from pyhudi.errors import (
     WriterAtWorkError,
 )
 from pyhudi.storage.storage import Storage
+from pyhudi.table.properties_file import load_config
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import ActiveTimeline, Metadata, Seen
 from pyhudi.timeline.clock import Clock
@@ -156,6 +157,7 @@ class Alone:
             own = self._own | {instant.time}
             rivals = _alive(writer, timeline, own)
             if not rivals:
+                _check_known(writer, timeline)
                 _check_latest(writer, instant, timeline, self._own)
                 if writer.undoes_dead and not self._passes_dead:
                     _check_no_dead(writer, timeline, own)
@@ -310,6 +312,30 @@ def _done(writer: Writer, timeline: Timeline) -> frozenset[str]:
         for found in timeline.write_instants().completed()
         if not (is_delta and found.action is Action.COMMIT)
     )
+
+
+def check_timeline_counts(table: Table, now: TableConfig) -> None:
+    """Refuse to begin on the timeline of a version that the table had before.
+
+    Raises:
+        WriterAtWorkError: by its configuration of now the timeline is another.
+    """
+    if now.version.timeline_layout is not table.config.version.timeline_layout:
+        raise WriterAtWorkError(
+            f"the table was given version {now.version.value} meanwhile; retry",
+            where=table.storage.uri,
+        )
+
+
+def _check_known(writer: Writer, timeline: Timeline) -> None:
+    """Ask for the version where the latest write is gone that the writer has seen.
+
+    A change of the version takes all instants away from the old timeline, the latest first. Others
+    take away some, which is no reason to refuse.
+    """
+    known = writer.table.timeline.last_completed
+    if known is not None and not timeline.completed().contains(known.time):
+        check_timeline_counts(writer.table, load_config(writer.storage))
 
 
 def _check_no_dead(writer: Writer, timeline: Timeline, own: Collection[str]) -> None:

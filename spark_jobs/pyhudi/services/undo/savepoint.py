@@ -16,7 +16,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyhudi.actions.savepoint import SavepointMetadata
-from pyhudi.errors import AlreadyExistsError, ConflictError, MissingFileError, RequestError
+from pyhudi.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    MissingFileError,
+    RequestError,
+    WriterAtWorkError,
+)
 from pyhudi.filegroup.names import parse_log_file_name
 from pyhudi.filegroup.slices import FileSlice
 from pyhudi.read.retention import retained_by
@@ -27,6 +33,7 @@ from pyhudi.table.table import Table
 from pyhudi.timeline.clock import Clock
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.transaction.appended import is_own_log
+from pyhudi.transaction.exclusion import check_timeline_counts
 from pyhudi.transaction.instant_run import complete_instant
 from pyhudi.transaction.markers import read_markers
 
@@ -58,8 +65,10 @@ def create_savepoint(table: Table, clock: Clock, instant: str, note: Note) -> Sa
     # Without an inflight file first there is none to be left behind by who dies between the two.
     completed = complete_instant(active, saved, metadata, clock)
     try:
-        _check(table.refresh(), instant)
-    except RequestError as reason:
+        now = table.refresh()
+        _check(now, instant)
+        check_timeline_counts(table, now.config)
+    except (RequestError, WriterAtWorkError) as reason:
         active.remove(completed)
         raise ConflictError(f"the table changed meanwhile: {reason}; retry") from reason
     with contextlib.suppress(AlreadyExistsError):

@@ -37,7 +37,7 @@ from pyhudi.timeline.instant import Instant, State
 from pyhudi.transaction.conflicts.change import Change
 from pyhudi.transaction.conflicts.conflict import Conflict, ConflictRules, told
 from pyhudi.transaction.conflicts.schemas import has_same_columns, schema_to_commit
-from pyhudi.transaction.exclusion import Writer, undone_by_another
+from pyhudi.transaction.exclusion import Writer, check_timeline_counts, undone_by_another
 from pyhudi.transaction.heartbeat import Heartbeat
 from pyhudi.transaction.markers import MarkedFile, delete_written
 from pyhudi.transaction.optimistic.conditions import (
@@ -81,7 +81,7 @@ class Shared:
         """Take the snapshot; the instant is requested, and the lock is held.
 
         Raises:
-            WriterAtWorkError: the table is being restored.
+            WriterAtWorkError: the table is being restored, or was given another version.
             UnsupportedError: it has a metadata table, which others may be writing.
             RequestError: the clocks of the table's writers are too far apart.
             WriteConflictError: a later instant has been completed since this one was drawn, which
@@ -90,6 +90,7 @@ class Shared:
         check_clock(writer, instant.time)
         seen = writer.active.look()
         table = writer.table.seen_as(seen)
+        check_timeline_counts(writer.table, table.config)
         if not self._is_planned:
             _check_latest(table, instant)
         check_no_metadata_table(table)
