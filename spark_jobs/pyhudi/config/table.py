@@ -251,6 +251,8 @@ class TableConfig:
             _KEY_GENERATOR_TYPE.key: type_of_class(generator) if generator else "",
             "hoodie.table.multiple.base.file.formats.enable": "false",
         }
+        # With a custom key generator it says the kinds of the fields, too.
+        found[_PARTITION.key] = self.raw.get(_PARTITION.key, found[_PARTITION.key])
         payload = found.pop(_PAYLOAD.key)
         if MODE_PROPERTY in self.raw:
             payload = self.merge_mode.value

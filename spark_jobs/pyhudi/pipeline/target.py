@@ -44,7 +44,7 @@ from pyhudi.schema.evolution.storable import storable_schema
 from pyhudi.schema.evolution.writer_schema import written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
-from pyhudi.table.create import file_of_others, why_not_made, why_not_written
+from pyhudi.table.create import file_of_others, why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -52,6 +52,7 @@ from pyhudi.table.keying import (
     key_generator,
     partition_names,
     recorded_partition_fields,
+    recorded_partition_kinds,
     recorded_timestamp_options,
     without_columns,
     without_record_keys,
@@ -181,6 +182,7 @@ def _new_config(write: WriteConfig, path: str) -> TableConfig:
         settings.key_generator,
     )
     ordering, mode = settings.ordering_fields or (), write.merging.mode
+    named = {} if mode is None else {MODE_PROPERTY: mode.value}
     config = TableConfig(
         name=settings.name,
         database=settings.database,
@@ -200,9 +202,9 @@ def _new_config(write: WriteConfig, path: str) -> TableConfig:
         populate_meta_fields=settings.populate_meta_fields is not False,
         timezone=settings.timezone,
         base_file_format=(settings.base_file_format or BaseFileFormat.PARQUET).value,
-        raw={} if mode is None else {MODE_PROPERTY: mode.value},
+        raw={**named, **recorded_partition_kinds(write, generator)},
     )
-    what = why_not_made(config)
+    what = why_not_written(config)
     if what is not None:
         raise UnsupportedError(
             f"the table {config.name} is to be made so that it {what}, which cannot be written "

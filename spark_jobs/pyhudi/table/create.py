@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.options.keygen import CUSTOM, plain_class
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
@@ -76,13 +75,6 @@ def why_not_written(config: TableConfig) -> str | None:
     if config.merge_mode not in _ORDERS:
         return f"{_versioned(config)} and merges by {config.merge_mode.value}"
     return None
-
-
-def why_not_made(config: TableConfig) -> str | None:
-    """What about a table that is to be made keeps it from that, in words; None for nothing."""
-    if not config.version.is_written and plain_class(config.key_generator_class or "") == CUSTOM:
-        return f"{_versioned(config)} and the key generator {config.key_generator_class}"
-    return why_not_written(config)
 
 
 def why_not_undone(config: TableConfig) -> str | None:

@@ -217,7 +217,6 @@ def test_a_table_of_a_later_version_that_is_not_written_yet_stays_as_it_is(
 NOT_MADE = {
     f"write.payload.class={PARTIAL}": "PartialUpdateAvroPayload",
     "merger=some.module:Class": "Merger",
-    "write.keygenerator.type=CUSTOM write.partitionpath.field=part:SIMPLE": "CustomKeyGenerator",
     "write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL "
     f"write.lock.provider={IN_PROCESS}": "OPTIMISTIC_CONCURRENCY_CONTROL",
 }
