@@ -15,7 +15,6 @@ _FOLDERS = (
     ".hoodie/.schema",
     ".hoodie/.temp",
 )
-_ORDERS = (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME)
 
 
 def create_table(storage: Storage, config: TableConfig) -> TableConfig:
@@ -69,10 +68,7 @@ def why_not_written(config: TableConfig) -> str | None:
     reason = why_not_undone(config)
     if reason is not None or config.version.is_written:
         return reason
-    if config.partial_update is not None:
-        mode = config.partial_update.value
-        return f"{_versioned(config)} and fills records with values of older ones ({mode})"
-    if config.merge_mode not in _ORDERS:
+    if config.merge_mode is MergeMode.CUSTOM:
         return f"{_versioned(config)} and merges by {config.merge_mode.value}"
     return None
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi.config.options.merging import OVERWRITE_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
+from pyhudi.config.options.merging import CUSTOM_PAYLOAD, OVERWRITE_PAYLOAD
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import TableMismatchError, UnsupportedError
@@ -60,8 +60,8 @@ def test_of_creators_at_once_one_wins_and_its_properties_stay(tmp_path) -> None:
 
 
 def test_a_rule_that_a_later_version_does_not_name_makes_no_folder(tmp_path) -> None:
-    later = replace(config(version=TableVersion.NINE), payload_class=PARTIAL_UPDATE_PAYLOAD)
-    with pytest.raises(UnsupportedError, match="PartialUpdate"):
+    later = replace(config(version=TableVersion.NINE), payload_class=CUSTOM_PAYLOAD)
+    with pytest.raises(UnsupportedError, match="Merger"):
         create_table(open_storage(str(tmp_path)), later)
     assert not list(tmp_path.iterdir())
 
