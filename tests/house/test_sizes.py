@@ -13,7 +13,7 @@ MODULES_IN_A_PACKAGE = 10
 FULLER_PACKAGES = {
     "pyhudi/actions": (16, "what one action says a module"),
     "pyhudi/table": (20, "what is asked of an open table, one question a module"),
-    "pyhudi/config/options": (16, "the options of one part of Hudi a module"),
+    "pyhudi/config/options": (17, "the options of one part of Hudi a module"),
     "pyhudi/pipeline": (15, "a write, its stages, and each service from request to result"),
     "pyhudi/transaction": (11, "one instant, and what it has to know of other writers"),
     "pyhudi/services": (12, "each service: what it plans, and the run"),

@@ -12,6 +12,8 @@ from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.key_cases import CASES, KeyCase, W, batch
 from tests.interop.rows import META_COLUMNS, Row, assert_same_rows, without
+from tests.interop.test_written_later import VERSION_OF
+from tests.support.orders import write
 
 FIRST, LATER = range(24), range(12, 30)
 KEY, PATH = "_hoodie_record_key", "_hoodie_partition_path"
@@ -85,6 +87,30 @@ def test_hudi_goes_on_with_our_table(case: KeyCase, table: Path, hudi: RealHudi)
     assert_both_written(table, case, hudi)
     hudi.write(table, batch(range(10, 14), 3), "delete", options=_restated(case))
     assert len(ours.read(table)) == 26
+
+
+@pytest.mark.parametrize("name", ["custom_months", "custom_simple"])
+def test_a_table_of_a_later_version_says_of_which_kind_its_partition_fields_are(
+    name: str, later: RealHudi, tmp_path: Path
+) -> None:
+    (case,) = [each for each in CASES if each.name == name]
+    version = {"hoodie.write.table.version": VERSION_OF[later.version]}
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    write(mine, batch(FIRST, 1), "upsert", {**case.options, **version})
+    told = {**_told(case), **version}
+    later.write(theirs, batch(FIRST, 1), "upsert", options=told, mode="overwrite")
+    assert places(theirs) == places(mine)
+    says = [pyhudi.open_table(str(table)).config.raw for table in (mine, theirs)]
+    for key in ("hoodie.table.partition.fields", "hoodie.table.keygenerator.type"):
+        assert says[0][key] == says[1][key]
+
+    later.write(mine, batch(LATER, 2), "upsert", options=_restated(case))
+    unsaid = f"{W}partitionpath.field", f"{W}keygenerator.class"
+    rest = {key: value for key, value in case.options.items() if key not in unsaid}
+    write(theirs, batch(LATER, 2), "upsert", {**rest, **version})
+    for table in (mine, theirs):
+        assert_both_written(table, case, later)
+    assert places(theirs) == places(mine)
 
 
 def _told(case: KeyCase) -> dict[str, str]:

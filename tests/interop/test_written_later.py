@@ -6,10 +6,12 @@ import pyarrow as pa
 import pytest
 
 import pyhudi
-from pyhudi.errors import UnsupportedError
 from pyhudi.jobs.compaction import COMPACTION_KIND, LOG_COMPACTION_KIND, CompactionRequest
 from pyhudi.jobs.result import JobResult
+from pyhudi.logfile.positions import position_headers
 from pyhudi.pipeline.compaction import compact_table
+from pyhudi.schema.columns import Positions
+from pyhudi.write.files import append
 from tests.interop import ours
 from tests.interop.hudi import RealHudi
 from tests.interop.model import TableModel
@@ -19,6 +21,7 @@ from tests.support.orders import HERE, write
 
 VERSION_OF = {"1.0.2": "8", "1.1.1": "9"}
 SCENARIO = Scenario("later", partitions=("region",), more={"hoodie.metadata.enable": "false"})
+SWITCHED_OFF = {"hoodie__write__record__positions": "false"}
 DROPPED = {"hoodie.datasource.write.partitions.to.delete": "asia"}
 REWRITTEN, APPENDED = "COPY_ON_WRITE", "MERGE_ON_READ"
 INDEXES = (
@@ -179,6 +182,31 @@ def test_a_compaction_that_one_plans_is_run_by_the_other(
     assert_same_rows(ours.read_with_hudi_rs(turns.path), ours.read(turns.path))
 
 
+def test_hudi_finds_the_rows_that_log_blocks_change_by_their_positions(
+    later: RealHudi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside blocks without positions too; wrong ones show that it goes by them, and we by keys."""
+    turns = Turns(later, tmp_path / "table", APPENDED)
+    turns.upsert("ours", range(60), 1, "insert")
+    turns.upsert("ours", range(50, 10, -3), 2)
+    turns.delete("ours", range(18, 22))
+    turns.check()
+    turns.upsert("hudi", range(24, 29), 3)
+    turns.write("ours", "upsert", SCENARIO.batch(range(30, 33), 1), **SWITCHED_OFF)
+    turns.upsert("ours", range(40, 44), 4)
+    turns.check_whole()
+
+    def of_the_next_row(positions: Positions, base_instant: str) -> dict[int, str]:
+        return position_headers(positions + 1, base_instant)
+
+    monkeypatch.setattr(append, "position_headers", of_the_next_row)
+    wrong = Turns(later, tmp_path / "wrong", APPENDED)
+    wrong.upsert("ours", range(30), 1, "insert")
+    wrong.upsert("ours", range(5), 2)
+    assert_same_rows(user_columns(ours.read(wrong.path)), wrong.model.rows())
+    assert user_columns(later.read(wrong.path)) != user_columns(ours.read(wrong.path))
+
+
 def compacted(turns: Turns, by: str, mode: str, instant: str = "") -> str:
     """The instant of a compaction that one plans or runs."""
     if by == "ours":
@@ -245,30 +273,3 @@ def test_a_metadata_table_of_hudi_s_is_switched_off_and_built_anew(
     turns.check_whole()
     turns.upsert("ours", range(10), 4)
     turns.check_whole()
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (
-            {
-                "hoodie.datasource.write.payload.class": (
-                    "org.apache.hudi.common.model.PartialUpdateAvroPayload"
-                )
-            },
-            "PartialUpdateAvroPayload",
-        ),
-    ],
-)
-def test_tables_of_hudi_s_that_are_not_written_yet_are_left_alone(
-    more: dict[str, str], said: str, later: RealHudi, tmp_path: Path
-) -> None:
-    turns = Turns(later, tmp_path / "table", **_underscored(more))
-    turns.upsert("hudi", range(10), 1, "insert")
-    before = sorted(p.name for p in turns.path.rglob("*"))
-    with pytest.raises(UnsupportedError, match="version"):
-        write(turns.path, SCENARIO.batch(range(3), 2), "upsert", SCENARIO.options)
-    assert sorted(p.name for p in turns.path.rglob("*")) == before
-    with pytest.raises(UnsupportedError, match=said):
-        write(tmp_path / "new", SCENARIO.batch(range(3), 2), "upsert", turns.options)
-    assert not (tmp_path / "new").exists()

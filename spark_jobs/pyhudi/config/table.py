@@ -25,6 +25,7 @@ from pyhudi.config.options.merging import (
     DELETE_MARKER,
     MODE_PROPERTY,
     PAYLOAD_PROPERTY,
+    STRATEGY_PROPERTY,
     DeleteMarker,
     MergeMode,
     PartialUpdate,
@@ -32,7 +33,13 @@ from pyhudi.config.options.merging import (
     default_payload,
     merge_mode,
     named_merge_mode,
-    recorded_merge_mode,
+)
+from pyhudi.config.options.recorded_merging import (
+    LEGACY_PAYLOAD_PROPERTY,
+    MERGING,
+    PARTIAL_UPDATE_PROPERTY,
+    UNAVAILABLE_PROPERTY,
+    merge_properties,
 )
 from pyhudi.config.options.table import (
     DATABASE,
@@ -109,15 +116,12 @@ _ORDERING = _names(ORDERING_PROPERTY)
 _KEY_GENERATOR = _text(KEY_GENERATOR_PROPERTY)
 _KEY_GENERATOR_TYPE = _text(KEY_GENERATOR_TYPE_PROPERTY)
 _PAYLOAD = _text(PAYLOAD_PROPERTY)
-_STRATEGY = "hoodie.record.merge.strategy.id"
 _CUSTOM_MERGER = _text(CUSTOM_MERGER.key)
-# Hudi 1.1 keeps what a payload is told beside the table under this prefix, in version 6 too.
-_MERGING = "hoodie.record.merge.property."
-_DELETE_FIELD = _text(f"{_MERGING}{DELETE_FIELD.key}")
-_DELETE_MARKER = _text(f"{_MERGING}{DELETE_MARKER.key}")
-_UNAVAILABLE = _text(f"{_MERGING}hoodie.write.partial.update.unavailable.value")
+_DELETE_FIELD = _text(f"{MERGING}{DELETE_FIELD.key}")
+_DELETE_MARKER = _text(f"{MERGING}{DELETE_MARKER.key}")
+_UNAVAILABLE = _text(UNAVAILABLE_PROPERTY)
 _MERGE_MODE = _one_of(MODE_PROPERTY, RecordMergeMode.CUSTOM)
-_PARTIAL_UPDATE = _one_of("hoodie.table.partial.update.mode", PartialUpdate.KEEP_VALUES)
+_PARTIAL_UPDATE = _one_of(PARTIAL_UPDATE_PROPERTY, PartialUpdate.KEEP_VALUES)
 _HIVE_STYLE = _flag(HIVE_STYLE.key)
 _URL_ENCODE = _flag(URL_ENCODE.key)
 _DROP_COLUMNS = _flag(DROP_PARTITION_COLUMNS.key)
@@ -251,16 +255,14 @@ class TableConfig:
             _KEY_GENERATOR_TYPE.key: type_of_class(generator) if generator else "",
             "hoodie.table.multiple.base.file.formats.enable": "false",
         }
-        payload = found.pop(_PAYLOAD.key)
+        # With a custom key generator it says the kinds of the fields, too.
+        found[_PARTITION.key] = self.raw.get(_PARTITION.key, found[_PARTITION.key])
+        payload, _ = found.pop(_PAYLOAD.key), found.pop(_PRECOMBINE.key)
         if MODE_PROPERTY in self.raw:
-            payload = self.merge_mode.value
-        named = recorded_merge_mode(payload, self.ordering_fields)
-        found[MODE_PROPERTY] = named.mode.value
+            payload = self.raw.get(LEGACY_PAYLOAD_PROPERTY) or self.merge_mode.value
+        found |= merge_properties(payload, self.ordering_fields, self.version)
         if self.version is TableVersion.NINE:
-            found[_ORDERING.key] = found.pop(_PRECOMBINE.key)
             found["hoodie.table.format"] = "native"
-        else:
-            found |= {_PAYLOAD.key: named.payload_class, _STRATEGY: named.strategy}
         unsaid = (_KEY_GENERATOR_TYPE.key, _DATABASE.key)
         return {key: value for key, value in found.items() if key not in unsaid or value}
 
@@ -341,7 +343,7 @@ class TableConfig:
         Raises:
             UnsupportedError: a payload class with rules of its own, or a Java merger.
         """
-        strategy = self.raw.get(_STRATEGY)
+        strategy = self.raw.get(STRATEGY_PROPERTY)
         if not self.version.names_merge_mode or MODE_PROPERTY not in self.raw:
             return merge_mode(self.payload_class, self.ordering_fields, strategy)
         named = _MERGE_MODE.read(self.raw)

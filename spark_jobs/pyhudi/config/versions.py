@@ -58,6 +58,11 @@ class TableVersion(IntEnum):
         return self is not TableVersion.SIX
 
     @property
+    def has_record_positions(self) -> bool:
+        """Whether log blocks of such a table may say where their records lie in the base file."""
+        return self is not TableVersion.SIX
+
+    @property
     def names_merge_mode(self) -> bool:
         """Whether the merge mode of such a table stands in its properties, by its name."""
         return self is not TableVersion.SIX

@@ -169,6 +169,12 @@ class AppendTarget:
             log_files=tuple(str(log.name) for log in found.log_files),
         )
 
+    @property
+    def base_file_instant(self) -> str:
+        """The instant of the base file; empty where there is none."""
+        parsed = parse_base_file_name(self.base_file)
+        return "" if parsed is None else parsed.instant
+
     def of_write(self, instant: str) -> AppendTarget:
         """The first log file of a write at an instant, where log files name their write.
 

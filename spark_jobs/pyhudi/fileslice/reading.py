@@ -57,7 +57,7 @@ class SliceReading:
         range_ends = () if self.span is None else (COMMIT_TIME,)
         ordering = (path.partition(".")[0] for path in self.rule.ordering_fields)
         merged = (*self.rule.columns_to_merge(names), *ordering)
-        deleting = (OPERATION_FIELD, *self.rule.deleting_columns)
+        deleting = (OPERATION_FIELD, *self.rule.deleting_columns, *self.rule.event_columns)
         keys = key_columns(self.virtual_keys)
         return frozenset((*asked, *keys, *range_ends, *deleting, *merged))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,17 @@ from pyhudi.fileslice.opener import OpenBaseFile, open_base
 from pyhudi.fileslice.reader import SliceLogs
 from pyhudi.index.bloom import may_hold
 from pyhudi.keys.generators import KeyGenerator
-from pyhudi.keys.key_positions import SoughtKeys
-from pyhudi.schema.columns import Flags, flags_of
+from pyhudi.keys.key_positions import ABSENT, SoughtKeys
+from pyhudi.schema.columns import Flags, Positions, flags_of
 from pyhudi.storage.storage import Storage
 
 # To search for this many keys takes about 100 MB of a worker's memory.
 CHUNK_ROWS = 1_000_000
+_MOST_ROWS: Final = 2**31 - 1
+
+
+def _nothing() -> npt.NDArray[np.int32]:
+    return np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +43,14 @@ class KeyPiece:
 class KeyMatch:
     """Rows of a piece whose keys a base file holds.
 
-    Shapes: ``positions`` are int32 row numbers within the piece, ascending.
+    Shapes: ``positions`` are row numbers within the piece, ascending; ``stored_rows`` for each of
+        them that of the row in the file which has its key, negative where several have it, or
+        nothing at all where nobody asked.
     """
 
     piece_id: int
     positions: npt.NDArray[np.int32]
+    stored_rows: npt.NDArray[np.int32] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +60,14 @@ class KeyLookup:
     ``asks_filters`` reads the keys of a file only if its bloom filter does not deny all of them,
     ``prunes_by_ranges`` only if they can lie between its smallest and its greatest key.
     ``virtual_keys`` makes the keys of stored rows where files keep none. With ``logs`` a file does
-    not hold the keys that its log files delete.
+    not hold the keys that its log files delete. ``asks_rows`` asks for the row of each key, too.
     """
 
     asks_filters: bool = False
     prunes_by_ranges: bool = True
     virtual_keys: KeyGenerator | None = None
     logs: SliceLogs | None = None
+    asks_rows: bool = False
 
 
 class Sought:
@@ -93,31 +103,36 @@ def find_keys(
         if not candidates:
             return
         keys = sought.keys_of(candidates)
-        is_stored = _are_stored(keys, base, lookup)
+        numbers = _stored_rows(keys, base, lookup)
+        asks_rows = lookup.asks_rows and base.row_count <= _MOST_ROWS
+    is_stored: Flags = numbers != ABSENT
     if lookup.logs is not None and is_stored.any():
         is_stored &= _are_left(keys, storage, file, lookup.logs)
     start = 0
     for piece in candidates:
         found = np.flatnonzero(is_stored[start : start + len(piece.keys)])
         positions: npt.NDArray[np.int32] = found.astype(np.int32)
+        match = KeyMatch(piece_id=piece.piece_id, positions=positions)
+        if asks_rows:
+            match = replace(match, stored_rows=numbers[start + found].astype(np.int32))
         start += len(piece.keys)
         if len(positions):
-            yield KeyMatch(piece_id=piece.piece_id, positions=positions)
+            yield match
 
 
-def _are_stored(sought: SoughtKeys, base: OpenBaseFile, lookup: KeyLookup) -> Flags:
-    """Whether the file holds each of the keys."""
+def _stored_rows(sought: SoughtKeys, base: OpenBaseFile, lookup: KeyLookup) -> Positions:
+    """The row of the file that holds each of the keys, as ``SoughtKeys.rows_among``."""
     if lookup.asks_filters:
-        is_stored: Flags = np.zeros(len(sought.keys), dtype=bool)
+        numbers: Positions = np.full(len(sought.keys), ABSENT)
         passes = may_hold(base.footer, sought.keys)
         if not passes.true_count:
-            return is_stored
+            return numbers
         passing = flags_of(passes)
         if not passing.all():
             rest = KeyLookup(virtual_keys=lookup.virtual_keys)
-            is_stored[passing] = _are_stored(SoughtKeys(sought.keys.filter(passes)), base, rest)
-            return is_stored
-    return sought.are_among(lambda rows: base.keys(lookup.virtual_keys, rows=rows))
+            numbers[passing] = _stored_rows(SoughtKeys(sought.keys.filter(passes)), base, rest)
+            return numbers
+    return sought.rows_among(lambda rows: base.keys(lookup.virtual_keys, rows=rows))
 
 
 def _are_left(keys: SoughtKeys, storage: Storage, file: BaseFile, logs: SliceLogs) -> Flags:

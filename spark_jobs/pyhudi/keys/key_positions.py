@@ -21,6 +21,10 @@ MANY_KEYS: Final = 1 << 15
 _LONGEST_RUN: Final = 16
 _MARKS_PER_KEY: Final = 8
 _MOST_MARK_BITS: Final = 24
+ABSENT: Final = -1
+"""The row number of a key that is not stored."""
+SEVERAL: Final = -2
+"""That of a key which several stored rows have."""
 
 
 class KeyPositions:
@@ -74,6 +78,24 @@ class SoughtKeys:
             _, positions = self._find(batch)
             is_met[positions] = True
         return is_met if self._distinct_of_key is None else is_met[self._distinct_of_key]
+
+    def rows_among(self, stored: Callable[[int], Iterable[Column]]) -> Positions:
+        """The number of the stored row that has each of the keys; ``ABSENT`` or ``SEVERAL`` else.
+
+        ``stored`` is as for ``are_among``; rows are counted through all batches.
+        """
+        found: Positions = np.full(self._count, ABSENT)
+        first = 0
+        for batch in stored(self._least_rows):
+            rows, positions = self._find(batch)
+            rows += first
+            is_again = found[positions] != ABSENT
+            found[positions] = rows
+            # Where two rows of this batch have one key, one of them is not there any more.
+            is_again |= found[positions] != rows
+            found[positions[is_again]] = SEVERAL
+            first += len(batch)
+        return found if self._distinct_of_key is None else found[self._distinct_of_key]
 
 
 class _SortedHashes:

@@ -12,6 +12,7 @@ from pyhudi.config.options.merging import DELETE_FIELD, DELETE_MARKER, DeleteMar
 from pyhudi.config.table import TableConfig
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.merge.custom import load_merger
+from pyhudi.merge.debezium import EVENT_COLUMN
 from pyhudi.merge.partial import Filling
 from pyhudi.merge.rule import OPERATION, MergeRule
 from pyhudi.schema.columns import field_at
@@ -49,6 +50,11 @@ def resolve_rule(
                 f"the table {config.name} merges by AWSDmsAvroPayload, which needs the column "
                 f"{OPERATION}; the rows have {', '.join(given)}"
             )
+        if (event := EVENT_COLUMN.get(mode)) is not None and event not in schema.names:
+            raise RequestError(
+                f"the table {config.name} merges by {config.payload_class}, which needs the column "
+                f"{event}; the rows have {', '.join(given)}"
+            )
     if mode is MergeMode.CUSTOM and is_merging:
         load_merger(config.custom_merger or "")
     return MergeRule(
@@ -57,6 +63,7 @@ def resolve_rule(
         delete_marker=marker,
         defaults=defaults if mode is MergeMode.NON_DEFAULTS else {},
         merger=config.custom_merger,
+        filling=_filling(config, mode, schema, defaults),
     )
 
 
@@ -124,7 +131,8 @@ def bulk_rule(rule: MergeRule, config: TableConfig) -> MergeRule:
     Source: HoodieDatasetBulkInsertHelper.dedupeRows, Hudi 0.15 and 1.1 (deletes are rows to it).
     """
     mode = MergeMode.EVENT_TIME if config.ordering_fields else MergeMode.COMMIT_TIME
-    return replace(rule, mode=mode, ordering_fields=config.ordering_fields, ignores_deletes=True)
+    ordering = config.ordering_fields
+    return replace(rule, mode=mode, ordering_fields=ordering, ignores_deletes=True, filling=None)
 
 
 def default_values(avro_schema: Mapping[str, Any] | None) -> dict[str, object]:

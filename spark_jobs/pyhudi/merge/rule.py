@@ -17,6 +17,7 @@ from pyhudi.config.options.merging import DeleteMarker, MergeMode, PartialUpdate
 from pyhudi.errors import UnsupportedError
 from pyhudi.merge.choice import Step, choose, choose_rows, filled, fold
 from pyhudi.merge.custom import run_merger, with_soft_deletes
+from pyhudi.merge.debezium import DELETED, EVENT_COLUMN, EVENT_OPERATION, UNSENT, event_order
 from pyhudi.merge.deletes import SOFT_DELETE, soft_deletes, text_is
 from pyhudi.merge.filling import newest_filled
 from pyhudi.merge.ordering import (
@@ -102,14 +103,25 @@ class MergeRule:
     @property
     def may_keep_stored(self) -> bool:
         """Whether a stored row can stay as it is, and the incoming one be left out."""
-        return self.mode in (MergeMode.EVENT_TIME, MergeMode.CUSTOM)
+        return self.mode in (MergeMode.EVENT_TIME, MergeMode.CUSTOM, *EVENT_COLUMN)
+
+    @property
+    def event_columns(self) -> tuple[str, ...]:
+        """The columns by which Debezium orders events, of ``POSTGRES`` and ``MYSQL``."""
+        return (EVENT_COLUMN[self.mode],) if self.mode in EVENT_COLUMN else ()
+
+    @property
+    def judges_deletes(self) -> bool:
+        """Whether rows that delete meet others like any row, as they may be the older ones."""
+        return self.mode in (MergeMode.CUSTOM, *EVENT_COLUMN)
 
     @property
     def deleting_columns(self) -> tuple[str, ...]:
         """The columns by which rows can say that they delete their key."""
         marker = () if self.delete_marker is None else (self.delete_marker.field,)
         operation = (OPERATION,) if self.mode is MergeMode.DMS else ()
-        return (SOFT_DELETE, *operation, *marker)
+        event = (EVENT_OPERATION,) if self.mode in EVENT_COLUMN else ()
+        return (SOFT_DELETE, *operation, *event, *marker)
 
     def columns_to_merge(self, names: Sequence[str]) -> list[str]:
         """Of a table's columns those that ``merge`` needs of the stored rows."""
@@ -130,6 +142,9 @@ class MergeRule:
         found = soft_deletes(rows)
         if self.mode is MergeMode.DMS and OPERATION in rows.schema.names:
             found = _either(found, text_is(rows.column(OPERATION), _DELETED_BY_DMS, any_case=True))
+        if self.mode in EVENT_COLUMN and EVENT_OPERATION in rows.schema.names:
+            events = text_is(rows.column(EVENT_OPERATION), DELETED, any_case=True)
+            found = _either(found, events)
         marker = self.delete_marker
         if marker is not None and marker.field in rows.schema.names:
             found = _either(found, text_is(rows.column(marker.field), marker.value))
@@ -148,6 +163,8 @@ class MergeRule:
         Source: preCombine of the payload classes and FileGroupReaderBasedMergeHandle, Hudi 1.1;
             OverwriteWithLatestAvroPayload.preCombine, Hudi 0.15.
         """
+        if self.filling is not None:
+            return _folded(rows, keys, self._join_filling)
         match self.mode:
             case MergeMode.COMMIT_TIME if is_lookup and self.ordering_fields:
                 return replace(self, ordering_fields=()).combine(rows, keys)
@@ -158,7 +175,13 @@ class MergeRule:
             case MergeMode.CUSTOM:
                 return _folded(with_soft_deletes(rows), keys, self._join_by_merger)
             case _:
-                ordering = ordering_columns(rows, self.ordering_fields)
+                # Places in a log of MySQL are compared as numbers, in a batch too.
+                is_event = self.mode is MergeMode.MYSQL and bool(self.ordering_fields)
+                ordering = (
+                    event_order(rows, self.mode)
+                    if is_event
+                    else ordering_columns(rows, self.ordering_fields)
+                )
                 positions = surviving_positions(keys, ordering)
                 return rows if positions is None else rows.take(pa.array(positions))
 
@@ -183,8 +206,6 @@ class MergeRule:
             )
             return _merged(rows, is_kept & is_deleted, is_deleted)
         match self.mode:
-            case MergeMode.EVENT_TIME:
-                return _merged(incoming, self._is_newer(stored, incoming), is_deleted)
             case MergeMode.PARTIAL_UPDATE:
                 is_newer = self._is_newer(stored, incoming)
                 soft = soft_deletes(stored)
@@ -194,16 +215,31 @@ class MergeRule:
                 return _merged(joined, nothing, is_deleted)
             case MergeMode.NON_DEFAULTS:
                 return _merged(self._without_defaults(stored, incoming), nothing, is_deleted)
+            case MergeMode.POSTGRES | MergeMode.MYSQL:
+                return self._by_event(stored, incoming, is_deleted)
             case MergeMode.CUSTOM:
                 return self._by_merger(stored, incoming)
             case _:
-                return _merged(incoming, nothing, is_deleted)
+                is_ordered = self.mode is MergeMode.EVENT_TIME
+                is_kept = self._is_newer(stored, incoming) if is_ordered else nothing
+                return _merged(incoming, is_kept, is_deleted)
 
     def _is_newer(self, stored: pa.Table, incoming: pa.Table) -> Flags:
         if not self.ordering_fields or self.mode is MergeMode.COMMIT_TIME:
             return np.zeros(incoming.num_rows, dtype=bool)
         paths = self.ordering_fields
         return stored_is_newer(ordering_columns(stored, paths), ordering_columns(incoming, paths))
+
+    def _join_filling(self, before: pa.Table, after: pa.Table) -> pa.Table:
+        for column in ordering_columns(pa.concat_tables([before, after]), self.ordering_fields):
+            refuse_nulls(column.null_count)
+        fills = np.ones(after.num_rows, dtype=bool)
+        for deleted in (self.deleted(before), self.deleted(after)):
+            if deleted is not None:
+                fills &= ~deleted
+        is_later_first = ~self._is_newer(before, after)
+        by = self.filling or Filling(kind=PartialUpdate.KEEP_VALUES)
+        return filled_up(before, after, later_first=is_later_first, fills=fills, by=by)
 
     def _filled(self, rows: pa.Table, keys: Column) -> pa.Table:
         deleted = soft_deletes(rows)
@@ -241,6 +277,18 @@ class MergeRule:
             return choose(column, below, flags_of(is_set))
 
         return _by_column(stored, incoming, set_or_stored)
+
+    def _by_event(self, stored: pa.Table, incoming: pa.Table, is_deleted: Flags) -> Merged:
+        events = (event_order(rows, self.mode) for rows in (stored, incoming))
+        is_kept = stored_is_newer(*events)
+
+        def sent_or_stored(name: str, below: Column, column: Column) -> Column:
+            lacking = UNSENT.lacking(name, incoming)
+            return column if lacking is None else choose(below, column, lacking)
+
+        is_filled = self.mode is MergeMode.POSTGRES
+        rows = _by_column(stored, incoming, sent_or_stored) if is_filled else incoming
+        return _merged(rows, is_kept, is_deleted)
 
     def _by_merger(self, stored: pa.Table, incoming: pa.Table) -> Merged:
         newer = with_soft_deletes(incoming)

@@ -18,6 +18,7 @@ from pyhudi.config.options.merging import (
     merge_mode,
 )
 from pyhudi.config.options.operations import DROP_DUPLICATES, DUPLICATE_POLICY
+from pyhudi.config.options.recorded_merging import LEGACY_PAYLOAD_PROPERTY, named_rule
 from pyhudi.config.options.table import OTHER_FILES, TABLE_VERSION
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
@@ -44,7 +45,7 @@ from pyhudi.schema.evolution.storable import storable_schema
 from pyhudi.schema.evolution.writer_schema import written_schema
 from pyhudi.schema.metafields import with_meta, with_meta_avro, without_meta
 from pyhudi.storage.storage import Storage
-from pyhudi.table.create import file_of_others, why_not_made, why_not_written
+from pyhudi.table.create import file_of_others, why_not_written
 from pyhudi.table.keying import (
     check_dropped_columns,
     check_hash_fields,
@@ -52,6 +53,7 @@ from pyhudi.table.keying import (
     key_generator,
     partition_names,
     recorded_partition_fields,
+    recorded_partition_kinds,
     recorded_timestamp_options,
     without_columns,
     without_record_keys,
@@ -181,6 +183,7 @@ def _new_config(write: WriteConfig, path: str) -> TableConfig:
         settings.key_generator,
     )
     ordering, mode = settings.ordering_fields or (), write.merging.mode
+    named = {} if mode is None else {MODE_PROPERTY: mode.value}
     config = TableConfig(
         name=settings.name,
         database=settings.database,
@@ -200,9 +203,9 @@ def _new_config(write: WriteConfig, path: str) -> TableConfig:
         populate_meta_fields=settings.populate_meta_fields is not False,
         timezone=settings.timezone,
         base_file_format=(settings.base_file_format or BaseFileFormat.PARQUET).value,
-        raw={} if mode is None else {MODE_PROPERTY: mode.value},
+        raw={**named, **recorded_partition_kinds(write, generator)},
     )
-    what = why_not_made(config)
+    what = why_not_written(config)
     if what is not None:
         raise UnsupportedError(
             f"the table {config.name} is to be made so that it {what}, which cannot be written "
@@ -246,16 +249,21 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
     partitions = None if is_flat else partition_names(write)
     table_type = None if settings.table_type is None else settings.table_type.value
     file_format = None if settings.base_file_format is None else settings.base_file_format.value
+    ordering, is_same_rule = settings.ordering_fields, _names_rule_of(config, write)
+    rule = named_rule(write.merging.payload_class)
+    if is_same_rule and rule is not None and rule.ordering_fields:
+        # The table names the fields that the class looks at.
+        ordering = None
     pairs: tuple[tuple[str, object, object], ...] = (
         ("name", settings.name or None, config.name),
         ("version", _code(settings.version), _code(config.version)),
         ("type", table_type, config.table_type.value),
         ("record key", settings.record_key_fields, config.record_key_fields),
         ("partition columns", partitions, config.partition_fields),
-        ("ordering column", settings.ordering_fields, config.ordering_fields),
+        ("ordering column", ordering, config.ordering_fields),
         ("key generator", generator, config.key_generator_class),
         ("payload class", write.merging.payload_class, config.payload_class),
-        ("merge mode", _asked_mode(config, write), _named_mode(config)),
+        ("merge mode", None if is_same_rule else _asked_mode(config, write), _named_mode(config)),
         ("merger", write.merging.custom_merger, config.custom_merger),
         ("delete marker", write.merging.delete_marker, config.delete_marker),
         ("base file format", file_format, config.base_file_format),
@@ -278,6 +286,12 @@ def _check_matches(config: TableConfig, write: WriteConfig, path: str) -> None:
 
 def _code(version: TableVersion | None) -> int | None:
     return None if version is None else version.value
+
+
+def _names_rule_of(config: TableConfig, write: WriteConfig) -> bool:
+    """Whether a table of version 9 names the rule of the payload class that is asked for."""
+    asked = write.merging.payload_class
+    return asked is not None and config.raw.get(LEGACY_PAYLOAD_PROPERTY) == asked
 
 
 def _asked_mode(config: TableConfig, write: WriteConfig) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyhudi.config.formats import BaseFileFormat
-from pyhudi.config.options.keygen import CUSTOM, plain_class
 from pyhudi.config.options.merging import MergeMode
 from pyhudi.config.table import TableConfig
 from pyhudi.storage.storage import Storage
@@ -16,7 +15,6 @@ _FOLDERS = (
     ".hoodie/.schema",
     ".hoodie/.temp",
 )
-_ORDERS = (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME)
 
 
 def create_table(storage: Storage, config: TableConfig) -> TableConfig:
@@ -70,19 +68,9 @@ def why_not_written(config: TableConfig) -> str | None:
     reason = why_not_undone(config)
     if reason is not None or config.version.is_written:
         return reason
-    if config.partial_update is not None:
-        mode = config.partial_update.value
-        return f"{_versioned(config)} and fills records with values of older ones ({mode})"
-    if config.merge_mode not in _ORDERS:
+    if config.merge_mode is MergeMode.CUSTOM:
         return f"{_versioned(config)} and merges by {config.merge_mode.value}"
     return None
-
-
-def why_not_made(config: TableConfig) -> str | None:
-    """What about a table that is to be made keeps it from that, in words; None for nothing."""
-    if not config.version.is_written and plain_class(config.key_generator_class or "") == CUSTOM:
-        return f"{_versioned(config)} and the key generator {config.key_generator_class}"
-    return why_not_written(config)
 
 
 def why_not_undone(config: TableConfig) -> str | None:

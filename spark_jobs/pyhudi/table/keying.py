@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ from pyhudi.config.options.operations import COMBINE_BEFORE_INSERT, Operation, S
 from pyhudi.config.options.table import PARTITION_PROPERTY
 from pyhudi.config.table import TableConfig
 from pyhudi.config.write import RECORD_KEY_FIELD, WriteConfig
-from pyhudi.errors import OptionError, UnsupportedError
+from pyhudi.errors import OptionError, TableMismatchError, UnsupportedError
 from pyhudi.fileslice.opener import open_base
 from pyhudi.keys.dates.timestamp_path import TimestampPath
 from pyhudi.keys.generators import KeyGenerator, infer_key_generator_class
@@ -50,6 +50,17 @@ def recorded_partition_fields(write: WriteConfig, key_generator_class: str) -> t
     """
     is_flat = plain_class(key_generator_class) in (NON_PARTITION, GLOBAL_DELETE)
     return () if is_flat else partition_names(write) or ()
+
+
+def recorded_partition_kinds(write: WriteConfig, key_generator_class: str) -> Mapping[str, str]:
+    """The property by which a new table of a later version says its fields with their kinds.
+
+    Source: HoodieSparkSqlWriter, HoodieTableConfig.getPartitionFieldPropForKeyGenerator, Hudi 1.0
+        and 1.1.
+    """
+    if plain_class(key_generator_class) != CUSTOM or not write.table.partition_fields:
+        return {}
+    return {PARTITION_PROPERTY: ",".join(write.table.partition_fields)}
 
 
 def recorded_timestamp_options(write: WriteConfig, key_generator_class: str) -> Mapping[str, str]:
@@ -198,13 +209,25 @@ def _class_name(config: TableConfig) -> str:
 
 
 def _partition_kinds(config: TableConfig, write: WriteConfig) -> tuple[PartitionKind, ...]:
-    """What the request says, or the table, which says it from version 8 on."""
+    """What the table says, which does so from version 8 on, or the request.
+
+    Raises:
+        TableMismatchError: they say different things.
+    """
+    asked = write.table.partition_fields or ()
     recorded = parse_fields(config.raw.get(PARTITION_PROPERTY, ""))
-    for fields in (write.table.partition_fields or (), recorded):
-        kinds = [kind for _, kind in map(split_partition_field, fields) if kind is not None]
-        if kinds:
-            return tuple(kinds)
-    return ()
+    ours, theirs = _kinds(asked), _kinds(recorded)
+    if ours and theirs and ours != theirs:
+        raise TableMismatchError(
+            f"the table has the partition fields {','.join(recorded)}, the request says "
+            f"{','.join(asked)}; leave the option out or write to another path"
+        )
+    return theirs or ours
+
+
+def _kinds(fields: Sequence[str]) -> tuple[PartitionKind, ...]:
+    kinds = (kind for _, kind in map(split_partition_field, fields))
+    return tuple(kind for kind in kinds if kind is not None)
 
 
 def _timestamps(

@@ -79,7 +79,6 @@ def test_a_payload_class_with_its_own_rules_is_refused_by_name() -> None:
 
 
 _MODEL, _MERGING = "org.apache.hudi.common.model.", "hoodie.record.merge."
-_PAYLOAD_BASED = "00000000-0000-0000-0000-000000000000"
 
 
 @pytest.mark.parametrize("version", ["8", "9"])
@@ -92,6 +91,8 @@ _PAYLOAD_BASED = "00000000-0000-0000-0000-000000000000"
         ("EVENT_TIME_ORDERING", "EventTimeAvroPayload", "ts", MergeMode.EVENT_TIME),
         ("CUSTOM", "PartialUpdateAvroPayload", "ts", MergeMode.PARTIAL_UPDATE),
         ("CUSTOM", "AWSDmsAvroPayload", "ts", MergeMode.DMS),
+        ("CUSTOM", "debezium.PostgresDebeziumAvroPayload", "_event_lsn", MergeMode.POSTGRES),
+        ("CUSTOM", "debezium.MySqlDebeziumAvroPayload", "_event_seq", MergeMode.MYSQL),
         ("", "OverwriteWithLatestAvroPayload", "ts", MergeMode.COMMIT_TIME),
         ("", None, "ts", MergeMode.EVENT_TIME),
     ],
@@ -114,13 +115,6 @@ def test_a_table_of_a_later_version_merges_by_the_mode_that_it_names(
     [
         ({f"{_MERGING}strategy.id": "1-2"}, "merge strategy 1-2"),
         ({"hoodie.compaction.payload.class": "org.x.Own"}, r"merged by org\.x\.Own"),
-        (
-            {
-                "hoodie.compaction.payload.class": f"{_MODEL}debezium.PostgresDebeziumAvroPayload",
-                f"{_MERGING}strategy.id": _PAYLOAD_BASED,
-            },
-            "PostgresDebezium",
-        ),
     ],
 )
 def test_a_rule_of_their_own_is_refused_by_name_in_later_versions(more, message: str) -> None:

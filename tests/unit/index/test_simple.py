@@ -123,3 +123,26 @@ def test_a_file_that_cannot_be_read_is_named():
     storage = MemoryStorage({file.path: b"no parquet file"})
     with pytest.raises(CorruptTableError, match=r"p/f-0_0-0-0_20260102030405678\.parquet"):
         hits(storage, file, piece(0, ["a"]))
+
+
+def stored_rows(file_keys: list[str], sought: list[str], **lookup: bool) -> list[int]:
+    storage = MemoryStorage()
+    rows = pa.concat_tables([incoming({key: (0, "")}) for key in file_keys])
+    job = job_on(storage, "20260102030405678", combine_batch=False)
+    (stat,) = create_files(job, task(), partition="p", file_id="f-0", rows=rows)
+    sought_keys = Sought([piece(0, sought)])
+    hits = find_keys(storage, found(stat.path or ""), sought_keys, KeyLookup(**lookup))
+    return [row for hit in hits for row in hit.stored_rows.tolist()]
+
+
+@WAYS
+@pytest.mark.parametrize("asks_filters", [False, True])
+def test_the_row_of_each_key_is_told_and_none_of_a_key_that_is_stored_twice(
+    many_keys, asks_filters
+):
+    file_keys = ["c", "a", "twice", "b", "twice", "d"]
+    sought = ["a", "new", "c", "twice", "a", "d", *(f"x{number}" for number in range(50))]
+    how = {"asks_rows": True, "asks_filters": asks_filters}
+    with patch.object(key_places, "MANY_KEYS", many_keys):
+        assert stored_rows(file_keys, sought, **how) == [1, 0, key_places.SEVERAL, 1, 5]
+        assert stored_rows(file_keys, sought, asks_filters=asks_filters) == []

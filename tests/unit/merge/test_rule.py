@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyhudi.config.options.merging import DeleteMarker, MergeMode
-from pyhudi.errors import RequestError
+from pyhudi.config.options.merging import DeleteMarker, MergeMode, PartialUpdate
+from pyhudi.errors import CorruptTableError, RequestError
+from pyhudi.merge.partial import Filling
 from pyhudi.merge.rule import MergeRule
 from pyhudi.schema.metafields import COMMIT_TIME, RECORD_KEY
 
@@ -284,3 +285,68 @@ def test_a_rule_names_the_columns_by_which_rows_delete() -> None:
     assert MergeRule(mode=MergeMode.EVENT_TIME).deleting_columns == ("_hoodie_is_deleted",)
     found = MergeRule(mode=MergeMode.DMS, delete_marker=marker).deleting_columns
     assert found == ("_hoodie_is_deleted", "Op", "state")
+
+
+UNSENT = "__debezium_unavailable_value"
+EVENTS = {
+    MergeMode.POSTGRES: ("_event_lsn", pa.int64(), 5, 4),
+    # Positions are numbers: by their texts the ninth would be the later one.
+    MergeMode.MYSQL: ("_event_seq", pa.string(), "000002.10", "000002.9"),
+}
+
+
+def event(mode: MergeMode, at: object, value: str | None, operation: str = "u") -> pa.Table:
+    name, kind, *_ = EVENTS[mode]
+    schema = pa.schema({name: kind, "a": pa.string(), "_change_operation_type": pa.string()})
+    return pa.table([[at], [value], [operation]], schema=schema)
+
+
+@pytest.mark.parametrize("mode", EVENTS)
+def test_of_two_events_the_later_one_stands_and_may_delete(mode: MergeMode) -> None:
+    rule, (*_, late, early) = MergeRule(mode=mode), EVENTS[mode]
+    stored = event(mode, late, "s")
+    for operation in "ud":
+        merged = rule.merge(stored, event(mode, early, "i", operation))
+        assert (merged.is_kept.tolist(), merged.is_deleted.tolist()) == ([True], [False])
+    for below in (event(mode, early, "s"), stored, event(mode, None, "s")):
+        merged = rule.merge(below, event(mode, late, "i"))
+        assert merged.rows.column("a").to_pylist() == ["i"]
+        assert rule.merge(below, event(mode, late, "i", "D")).is_deleted.tolist() == [True]
+
+
+@pytest.mark.parametrize("mode", EVENTS)
+def test_what_postgres_did_not_send_is_that_of_the_stored_row(mode: MergeMode) -> None:
+    *_, late, early = EVENTS[mode]
+    merged = MergeRule(mode=mode).merge(event(mode, early, "s"), event(mode, late, UNSENT))
+    found = "s" if mode is MergeMode.POSTGRES else UNSENT
+    assert merged.rows.column("a").to_pylist() == [found]
+
+
+def test_a_place_in_a_log_of_mysql_that_is_none_is_named() -> None:
+    rule = MergeRule(mode=MergeMode.MYSQL)
+    odd = event(MergeMode.MYSQL, "here.there", "s")
+    with pytest.raises(CorruptTableError, match="_event_seq"):
+        rule.merge(odd, odd)
+
+
+def test_rows_of_one_key_in_a_batch_fill_each_other_where_the_table_says_so() -> None:
+    filling = Filling(kind=PartialUpdate.IGNORE_DEFAULTS)
+    rule = MergeRule(mode=MergeMode.EVENT_TIME, ordering_fields=("ts",), filling=filling)
+    lines = [("k", 7, None, 1), ("k", 6, "older", 2), ("l", 1, "x", 3), ("k", 8, None, None)]
+    rows = table(
+        [{RECORD_KEY: key, "ts": ts, "a": a, "n": n, "Op": None} for key, ts, a, n in lines]
+    )
+    found = rule.combine(rows, rows.column(RECORD_KEY)).select([RECORD_KEY, "ts", "a", "n"])
+    assert sorted(tuple(row.values()) for row in found.to_pylist()) == [
+        ("k", 8, "older", 1),
+        ("l", 1, "x", 3),
+    ]
+
+
+def test_of_a_batch_the_event_at_the_later_place_of_a_log_of_mysql_stands() -> None:
+    rule = MergeRule(mode=MergeMode.MYSQL, ordering_fields=("_event_seq",))
+    rows = pa.concat_tables(
+        [event(MergeMode.MYSQL, "2.10", "late"), event(MergeMode.MYSQL, "2.9", "early")]
+    )
+    found = rule.combine(rows, pa.chunked_array([["k", "k"]]))
+    assert found.column("a").to_pylist() == ["late"]

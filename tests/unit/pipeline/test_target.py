@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi.config.options.merging import PARTIAL_UPDATE_PAYLOAD as PARTIAL
 from pyhudi.config.write import HeartbeatConfig
 from pyhudi.errors import (
     ConflictError,
@@ -198,7 +197,6 @@ def test_tables_that_are_not_written_yet_stay_as_they_are(tmp_path: Path, name: 
 
 # What of versions 8 and 9 is not proven yet.
 LATER = {
-    "v9_mor_partial_payload": "version 9 and fills records with values of older ones",
     "v9_cow_cdc": "keeps change data",
 }
 
@@ -215,9 +213,7 @@ def test_a_table_of_a_later_version_that_is_not_written_yet_stays_as_it_is(
 
 
 NOT_MADE = {
-    f"write.payload.class={PARTIAL}": "PartialUpdateAvroPayload",
     "merger=some.module:Class": "Merger",
-    "write.keygenerator.type=CUSTOM write.partitionpath.field=part:SIMPLE": "CustomKeyGenerator",
     "write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL "
     f"write.lock.provider={IN_PROCESS}": "OPTIMISTIC_CONCURRENCY_CONTROL",
 }

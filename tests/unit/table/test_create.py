@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi.config.options.merging import OVERWRITE_PAYLOAD, PARTIAL_UPDATE_PAYLOAD
+from pyhudi.config.options.merging import CUSTOM_PAYLOAD, OVERWRITE_PAYLOAD
 from pyhudi.config.table import TableConfig, TableType
 from pyhudi.config.versions import TableVersion
-from pyhudi.errors import UnsupportedError
+from pyhudi.errors import TableMismatchError, UnsupportedError
 from pyhudi.schema.metafields import META_FIELDS
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.create import create_table
@@ -60,8 +60,8 @@ def test_of_creators_at_once_one_wins_and_its_properties_stay(tmp_path) -> None:
 
 
 def test_a_rule_that_a_later_version_does_not_name_makes_no_folder(tmp_path) -> None:
-    later = replace(config(version=TableVersion.NINE), payload_class=PARTIAL_UPDATE_PAYLOAD)
-    with pytest.raises(UnsupportedError, match="PartialUpdate"):
+    later = replace(config(version=TableVersion.NINE), payload_class=CUSTOM_PAYLOAD)
+    with pytest.raises(UnsupportedError, match="Merger"):
         create_table(open_storage(str(tmp_path)), later)
     assert not list(tmp_path.iterdir())
 
@@ -120,3 +120,28 @@ def test_a_table_without_metadata_table_is_left_as_it_is(tmp_path) -> None:
     table = open_table(str(copy))
     assert disable(table.storage, table.config) is table.config
     assert properties.read_bytes() == before
+
+
+CUSTOM_KEYS = {
+    "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.CustomKeyGenerator",
+    "hoodie.datasource.write.partitionpath.field": "part:SIMPLE,value:simple",
+}
+
+
+@pytest.mark.parametrize("version", ["8", "9"])
+def test_a_table_of_a_later_version_says_of_which_kind_its_partition_fields_are(
+    tmp_path, version
+) -> None:
+    options = {**OPTIONS, **CUSTOM_KEYS, "hoodie.write.table.version": version}
+    write(tmp_path / "t", orders(("a", "x", 5, "first")), "upsert", options)
+    made = open_table(str(tmp_path / "t")).config
+    assert made.raw["hoodie.table.partition.fields"] == "part:SIMPLE,value:simple"
+    assert made.raw["hoodie.table.keygenerator.type"] == "CUSTOM"
+    assert made.partition_fields == ("part", "value")
+    # What the table says need not be said again, nor may it be contradicted.
+    write(tmp_path / "t", orders(("a", "x", 6, "first")), "upsert", {})
+    assert [row[2] for row in rows_of(tmp_path / "t")] == [6]
+    assert (tmp_path / "t" / "x" / "first").is_dir()
+    other = {"hoodie.datasource.write.partitionpath.field": "part:SIMPLE,value:TIMESTAMP"}
+    with pytest.raises(TableMismatchError, match="value:simple"):
+        write(tmp_path / "t", orders(("a", "x", 7, "first")), "upsert", other)

@@ -27,6 +27,10 @@ LOG_BLOCK_SIZE = declare(
 """bytes of rows after which a log block ends"""
 LOG_FILE_SIZE = declare("hoodie.logfile.max.size", option.parse_positive, default=1 << 30)
 """bytes after which the next block begins another log file"""
+RECORD_POSITIONS = declare(
+    "hoodie.write.record.positions", option.parse_bool, default=True, since="1.0"
+)
+"""log blocks say where their records lie in the base file, in tables of version 8 and later"""
 SMALL_FILE_CANDIDATES = declare(
     "hoodie.merge.small.file.group.candidates.limit", option.parse_positive, default=1
 )
@@ -50,6 +54,7 @@ class LogConfig:
     block_size: int = setting(LOG_BLOCK_SIZE)
     file_size: int = setting(LOG_FILE_SIZE)
     small_file_candidates: int = setting(SMALL_FILE_CANDIDATES)
+    record_positions: bool = setting(RECORD_POSITIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,18 +18,13 @@ EVENT_TIME_PAYLOAD: Final = f"{_MODEL}EventTimeAvroPayload"
 PARTIAL_UPDATE_PAYLOAD: Final = f"{_MODEL}PartialUpdateAvroPayload"
 NON_DEFAULTS_PAYLOAD: Final = f"{_MODEL}OverwriteNonDefaultsWithLatestAvroPayload"
 DMS_PAYLOAD: Final = f"{_MODEL}AWSDmsAvroPayload"
+POSTGRES_PAYLOAD: Final = f"{_MODEL}debezium.PostgresDebeziumAvroPayload"
+MYSQL_PAYLOAD: Final = f"{_MODEL}debezium.MySqlDebeziumAvroPayload"
 PAYLOAD_PROPERTY: Final = "hoodie.compaction.payload.class"
 """What hoodie.properties calls the payload class, which requests may do too."""
 CUSTOM_PAYLOAD: Final = "pyhudi.merge.custom.Merger"
 """What stands in a table's properties for a merger in Python. Hudi has no such class, so it reads
 the table and refuses to merge into it."""
-
-_STRATEGIES: Final = (
-    # Event time, commit time, and whatever the payload class says.
-    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
-    "ce9acb64-bde0-424c-9b91-f6ebba25356d",
-    "00000000-0000-0000-0000-000000000000",
-)
 
 
 class RecordMergeMode(Enum):
@@ -40,13 +35,25 @@ class RecordMergeMode(Enum):
     CUSTOM = "CUSTOM"
 
 
+STRATEGY_PROPERTY: Final = "hoodie.record.merge.strategy.id"
+STRATEGIES: Final = {
+    RecordMergeMode.EVENT_TIME: "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+    RecordMergeMode.COMMIT_TIME: "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+    # Whatever the payload class says.
+    RecordMergeMode.CUSTOM: "00000000-0000-0000-0000-000000000000",
+}
+"""How tables of version 8 say a mode once more, those of version 6 and 9 if a class merges."""
+
+
 class MergeMode(Enum):
     """What becomes of two records of one key.
 
     ``COMMIT_TIME``: the later written stands. ``EVENT_TIME``: the one of the higher ordering
     value. ``PARTIAL_UPDATE``: that one, its nulls filled from the other. ``NON_DEFAULTS``: the
     later written, its default values filled from the other. ``DMS``: the later written, and
-    the column ``Op`` says what is deleted. ``CUSTOM``: a merger in Python.
+    the column ``Op`` says what is deleted. ``POSTGRES`` and ``MYSQL``: that of the later event as
+    Debezium tells it, in columns of its own, where ``POSTGRES`` takes what the source did not send
+    from the stored row. ``CUSTOM``: a merger in Python.
     """
 
     COMMIT_TIME = OVERWRITE_PAYLOAD
@@ -54,6 +61,8 @@ class MergeMode(Enum):
     PARTIAL_UPDATE = PARTIAL_UPDATE_PAYLOAD
     NON_DEFAULTS = NON_DEFAULTS_PAYLOAD
     DMS = DMS_PAYLOAD
+    POSTGRES = POSTGRES_PAYLOAD
+    MYSQL = MYSQL_PAYLOAD
     CUSTOM = CUSTOM_PAYLOAD
 
 
@@ -206,7 +215,7 @@ def merge_mode(
     is commit time).
     """
     payload = payload_class or default_payload(ordering_fields)
-    if payload_class is None and strategy and strategy not in _STRATEGIES:
+    if payload_class is None and strategy and strategy not in STRATEGIES.values():
         raise UnsupportedError(
             f"records merged by a Java class with the merge strategy {strategy} are not supported"
         )
@@ -216,34 +225,6 @@ def merge_mode(
     if mode is MergeMode.EVENT_TIME and not ordering_fields:
         return MergeMode.COMMIT_TIME
     return mode
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedMergeMode:
-    """How a table says which of two records wins: by mode, and in version 8 by two more."""
-
-    mode: RecordMergeMode
-    payload_class: str
-    strategy: str
-
-
-def recorded_merge_mode(
-    payload_class: str | None, ordering_fields: Sequence[str]
-) -> RecordedMergeMode:
-    """What a new table of version 8 or later says, with this payload class or None.
-
-    Raises:
-        UnsupportedError: a payload class that stands for more than the order of time.
-    Source: HoodieTableConfig.inferMergingConfigs, Hudi 1.1.
-    """
-    mode = merge_mode(payload_class, ordering_fields)
-    if mode not in _MODES:
-        raise UnsupportedError(
-            f"tables of version 8 and later that merge by {mode.value} are not made yet; those "
-            "that merge by commit time or event time are, and all in version 6"
-        )
-    strategy = _STRATEGIES[1 if mode is MergeMode.COMMIT_TIME else 0]
-    return RecordedMergeMode(mode=_MODES[mode], payload_class=mode.value, strategy=strategy)
 
 
 def named_merge_mode(

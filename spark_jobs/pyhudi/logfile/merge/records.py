@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi.config.options.logs import DEFAULT_MEMORY, MergeMemory
-from pyhudi.config.options.merging import MergeMode
 from pyhudi.errors import CorruptTableError
 from pyhudi.logfile.deletes.blocks import Deletes
 from pyhudi.logfile.deletes.orderings import are_all_valid, ordering_values
@@ -185,8 +184,8 @@ def _orderings_of(rows: pa.Table, rule: MergeRule) -> tuple[pa.Array, ...]:
 
 
 def _row_records(rows: pa.Table, keys_of: KeysOf, rule: MergeRule) -> LogRecords:
-    # A custom merger sees rows that are marked deleted, and decides.
-    flags = [] if rule.mode is MergeMode.CUSTOM else [rule.deleted(rows), operation_deletes(rows)]
+    # Where rules judge rows that are marked deleted, these come as rows.
+    flags = [] if rule.judges_deletes else [rule.deleted(rows), operation_deletes(rows)]
     keys = one_array(keys_of(rows)).cast(pa.string())
     if keys.null_count:
         raise CorruptTableError(f"{keys.null_count} rows of a log file have no record key")

@@ -73,8 +73,8 @@ def merged_parts(
 
 
 def _not_deleted(rows: pa.Table, rule: MergeRule) -> pa.Table:
-    """New rows but those that a custom merger, which sees rows that delete, would have deleted."""
-    deleted = rule.deleted(rows) if rule.mode is MergeMode.CUSTOM else None
+    """New rows but those that a rule, which sees rows that delete, would have deleted."""
+    deleted = rule.deleted(rows) if rule.judges_deletes else None
     return rows if deleted is None else rows.filter(pa.array(~deleted))
 
 

@@ -1,8 +1,9 @@
 """Which rows of a batch share keys with which base files, and those rows beside their pieces.
 
 The row positions of a small batch come to the driver with the counts that it needs anyway, four
-bytes each, and go out with the code of the tasks. Those of a large one stay where they are held and
-are joined with the pieces, which takes some small jobs more.
+bytes each and four more where those in the base file are asked for too, and go out with the code of
+the tasks. Those of a large one stay where they are held and are joined with the pieces, which takes
+some small jobs more.
 """
 
 from __future__ import annotations
@@ -25,12 +26,17 @@ MATCH_SCHEMA = pa.schema(
         pa.field("file", pa.int32()),
         pa.field("count_rows", pa.int64()),
         pa.field("positions", pa.binary()),
+        pa.field("stored_rows", pa.binary()),
     ]
 )
 MOST_ROWS_AT_HAND = 1_000_000
 
-_AtHand = Mapping[int, tuple[tuple[int, bytes], ...]]
-_LISTS = (pa.field("files", pa.list_(pa.int32())), pa.field("positions", pa.list_(pa.binary())))
+_AtHand = Mapping[int, tuple[tuple[int, bytes, bytes], ...]]
+_LISTS = (
+    pa.field("files", pa.list_(pa.int32())),
+    pa.field("positions", pa.list_(pa.binary())),
+    pa.field("stored_rows", pa.list_(pa.binary())),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +52,8 @@ class MatchCount:
 class KeyMatches:
     """Which rows of a batch share keys with which base files.
 
-    ``at_hand`` has by piece each file with the row positions in the piece; ``held`` are rows of
-    ``MATCH_SCHEMA``. One of the two is empty.
+    ``at_hand`` has by piece each file with the row positions in the piece and in the file; ``held``
+    are rows of ``MATCH_SCHEMA``. One of the two is empty.
     """
 
     counts: tuple[MatchCount, ...]
@@ -86,9 +92,10 @@ def gather(rows: SpreadRows, batch_rows: int) -> KeyMatches:
     )
     if not few:
         return KeyMatches(counts=counts, at_hand={}, held=(rows,))
-    at_hand: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    at_hand: dict[int, list[tuple[int, bytes, bytes]]] = defaultdict(list)
     for row in found:
-        at_hand[row.match_piece].append((row.file, bytes(row.positions)))
+        place = row.file, bytes(row.positions), bytes(row.stored_rows)
+        at_hand[row.match_piece].append(place)
     by_piece = {piece: tuple(sorted(places)) for piece, places in at_hand.items()}
     return KeyMatches(counts=counts, at_hand=by_piece, held=())
 
@@ -98,15 +105,17 @@ def map_pieces(
 ) -> SpreadRows:
     """Run a function over the pieces of a batch, each beside the files that share keys with it.
 
-    Shapes: the function's batches have ``partition_path``, ``piece_id``, ``rows`` and two lists of
-        one length, ``files`` and ``positions``, which are null where no key is stored.
+    Shapes: the function's batches have ``partition_path``, ``piece_id``, ``rows`` and three lists
+        of one length, ``files``, ``positions`` and ``stored_rows``, which are null where no key is
+        stored.
     """
     pieces = staged.rows.select("partition_path", "piece_id", "rows")
     if matches.held:
         first, *others = matches.held
         for other in others:
             first = first.union(other)
-        lists = {"file": "files", "positions": "positions"}
+        names = ("file", "positions", "stored_rows")
+        lists = dict(zip(names, (field.name for field in _LISTS), strict=True))
         beside = pieces.with_lists(first, key="piece_id", other_key="match_piece", lists=lists)
         return beside.map(function, schema)
     at_hand = matches.at_hand
@@ -118,7 +127,7 @@ def map_pieces(
 
 
 def positions_of(data: bytes) -> npt.NDArray[np.int32]:
-    """The row positions of one match."""
+    """The row positions of one match, in its piece or in its file."""
     positions: npt.NDArray[np.int32] = np.frombuffer(data, dtype=np.int32)
     return positions
 

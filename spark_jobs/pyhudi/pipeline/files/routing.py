@@ -33,6 +33,7 @@ from pyhudi.pipeline.lookup.relocation import NO_FILE
 from pyhudi.pipeline.lookup.result import LookupResult
 from pyhudi.runner.runner import SHUFFLE_KEY, Runner, SpreadRows, TaskFunction
 from pyhudi.runner.task import TaskIdentity
+from pyhudi.schema.columns import Positions
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.write.context import WriteContext
 from pyhudi.write.files.append import append_rows
@@ -49,6 +50,7 @@ ROUTED_SCHEMA = pa.schema(
         pa.field("piece_id", pa.int64()),
         pa.field("rows", pa.binary()),
         pa.field("moved_keys", pa.binary()),
+        pa.field("stored_rows", pa.binary()),
     ]
 )
 STAT_SCHEMA = pa.schema([pa.field("stat", pa.string()), pa.field("ignored", pa.int64())])
@@ -64,7 +66,8 @@ class Routing:
     """How a piece's rows find their buckets.
 
     ``drops_new`` leaves out rows of new keys, ``drops_stored`` those of keys the table has;
-    ``relocated`` are the numbers in matches whose rows come on their own. Rows of buckets that are
+    ``relocated`` are the numbers in matches whose rows come on their own, and ``beneath`` those of
+    files that lie right below the log which their rows are appended to. Rows of buckets that are
     ``skipped`` go nowhere. ``hash`` says where keys
     belong in a table with the BUCKET index.
     """
@@ -75,6 +78,7 @@ class Routing:
     hash: BucketHash | None
     shuffle_keys: np.ndarray
     skipped: frozenset[int] = frozenset()
+    beneath: frozenset[int] = frozenset()
     schema: pa.Schema
     drops_new: bool
     drops_stored: bool
@@ -128,9 +132,11 @@ def write_buckets(
     task_of = {number: task for task, numbers in enumerate(tasks) for number in numbers}
     shuffle_keys = runner.shuffle_keys(len(tasks))
     hashes, relocated = found.hashes, found.relocated
+    bucket_of_file = _buckets_of_files(found, plan)
     routing = Routing(
         plan=plan,
-        bucket_of_file=_buckets_of_files(found, plan),
+        bucket_of_file=bucket_of_file,
+        beneath=_files_beneath(found, plan, bucket_of_file),
         relocated=frozenset() if relocated is None else relocated.files,
         hash=None if hashes is None else hashes.hash,
         shuffle_keys=shuffle_keys[[task_of.get(bucket.number, 0) for bucket in plan.buckets]],
@@ -180,6 +186,18 @@ def _buckets_of_files(found: LookupResult, plan: BucketPlan) -> dict[int, int]:
     }
 
 
+def _files_beneath(
+    found: LookupResult, plan: BucketPlan, bucket_of_file: Mapping[int, int]
+) -> frozenset[int]:
+    """The files in whose slice their rows are appended: no compaction begins another one."""
+    logs = {number: plan.buckets[bucket].log for number, bucket in bucket_of_file.items()}
+    return frozenset(
+        number
+        for number, log in logs.items()
+        if log is not None and log.base_file == found.files[number].name
+    )
+
+
 def stats_of(written: SpreadRows) -> list[WriteStat]:
     """Run the write and collect its statistics."""
     return [
@@ -210,21 +228,23 @@ def _route(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     piece_id = piece.column("piece_id")[0].as_py()
     files = piece.column("files")[0].as_py() or []
     is_stored = np.zeros(rows.num_rows, dtype=bool)
-    targets: list[tuple[int, np.ndarray]] = []
-    for file, data in zip(files, piece.column("positions")[0].as_py() or [], strict=True):
+    targets: list[tuple[int, np.ndarray, bytes | None]] = []
+    places = (piece.column(name)[0].as_py() or [] for name in ("positions", "stored_rows"))
+    for file, data, stored_rows in zip(files, *places, strict=True):
         positions = positions_of(data)
         is_stored[positions] = True
         if not routing.drops_stored and file not in routing.relocated:
-            targets.append((routing.bucket_of_file[file], positions))
+            known = stored_rows if stored_rows and file in routing.beneath else None
+            targets.append((routing.bucket_of_file[file], positions, known))
     partition = piece.column("partition_path")[0].as_py()
     fresh = np.flatnonzero(~is_stored)
     if len(fresh) and not routing.drops_new:
         chosen = routing.bucket_of(partition, rows.column(RECORD_KEY).take(pa.array(fresh)))
-        targets.extend((bucket, fresh[local]) for bucket, local in split_by(chosen))
-    for bucket, positions in targets:
+        targets.extend((bucket, fresh[local], None) for bucket, local in split_by(chosen))
+    for bucket, positions, known in targets:
         if bucket != NOWHERE and bucket not in routing.skipped:
             part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
-            yield _routed(routing, bucket, piece_id, to_bytes(part), None)
+            yield _routed(routing, bucket, piece_id, to_bytes(part), None, known)
 
 
 def _route_relocated(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -243,38 +263,55 @@ def _route_relocated(routing: Routing, piece: pa.RecordBatch) -> Iterator[pa.Rec
 
 
 def _routed(
-    routing: Routing, bucket: int, piece_id: int, rows: bytes | None, moved: bytes | None
+    routing: Routing,
+    bucket: int,
+    piece_id: int,
+    rows: bytes | None,
+    moved: bytes | None,
+    stored_rows: bytes | None = None,
 ) -> pa.RecordBatch:
-    return one_row([routing.shuffle_keys[bucket], bucket, piece_id, rows, moved], ROUTED_SCHEMA)
+    place = routing.shuffle_keys[bucket], bucket, piece_id
+    return one_row([*place, rows, moved, stored_rows], ROUTED_SCHEMA)
 
 
 def _write(
     buckets: tuple[WriteBucket, ...], context: WriteContext, schema: pa.Schema, before: int
 ) -> TaskFunction:
     def write(task: TaskIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrived: dict[int, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
+        arrived: dict[int, list[tuple[int, pa.RecordBatch, bytes | None]]] = defaultdict(list)
         moved: dict[int, list[pa.Array]] = defaultdict(list)
         for batch in batches:
             numbers = batch.column("bucket").to_pylist()
-            ids = batch.column("piece_id").to_pylist()
+            ids, known = (batch.column(name).to_pylist() for name in ("piece_id", "stored_rows"))
             data, gone = buffers(batch.column("rows")), buffers(batch.column("moved_keys"))
-            for number, piece_id, rows, keys in zip(numbers, ids, data, gone, strict=True):
+            for number, piece_id, rows, keys, stored_rows in zip(
+                numbers, ids, data, gone, known, strict=True
+            ):
                 if rows is not None:
-                    arrived[number].append((piece_id, from_bytes(rows, schema)))
+                    arrived[number].append((piece_id, from_bytes(rows, schema), stored_rows))
                 if keys is not None:
                     moved[number].append(from_bytes(keys, KEY_SCHEMA).column(0))
         for number in sorted({*arrived, *moved}):
             # The exchange mixes the pieces; ties between equal ordering values go by arrival.
             parts = sorted(arrived.pop(number, []), key=lambda part: part[0])
-            table = pa.Table.from_batches([part for _, part in parts], schema=schema)
+            table = pa.Table.from_batches([part for _, part, _ in parts], schema=schema)
+            places = _stored_rows([known for *_, known in parts])
             parts.clear()
             going = moved.pop(number, [])
             keys = pa.concat_arrays(going) if going else None
             # Sequence numbers count within a bucket, and a task may write several.
             own = replace(task, partition_id=before + number)
-            yield stat_batch(_write_bucket(buckets[number], context, own, table, keys))
+            yield stat_batch(_write_bucket(buckets[number], context, own, table, keys, places))
 
     return write
+
+
+def _stored_rows(parts: Sequence[bytes | None]) -> Positions | None:
+    """The row numbers of all parts; None where those of some are not known."""
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return np.concatenate([positions_of(part) for part in known]).astype(np.int64)
 
 
 def _write_bucket(
@@ -283,9 +320,12 @@ def _write_bucket(
     task: TaskIdentity,
     rows: pa.Table,
     moved_keys: pa.Array | None,
+    stored_rows: Positions | None,
 ) -> list[WriteStat]:
     if bucket.log is not None:
-        return append_rows(context, task, bucket.log, rows, moved_keys)
+        return append_rows(
+            context, task, bucket.log, rows, moved_keys=moved_keys, stored_rows=stored_rows
+        )
     if bucket.base is not None:
         return [merge_file(context, task, bucket.base, rows, moved_keys)]
     return list(

@@ -197,7 +197,7 @@ def _contest(first_group: int) -> TaskFunction:
             chosen = positions[is_contested[start : start + len(positions)]]
             start += len(positions)
             if len(chosen):
-                yield one_row([piece, group, len(chosen), chosen.tobytes()], MATCH_SCHEMA)
+                yield one_row([piece, group, len(chosen), chosen.tobytes(), b""], MATCH_SCHEMA)
 
     return contest
 

@@ -78,6 +78,7 @@ def look_up(run: WriteRun, staged: StagedBatch, table: Table) -> LookupResult:
             prunes_by_ranges=index.prunes_by_ranges,
             virtual_keys=run.target.virtual_keys,
             logs=merged,
+            asks_rows=_notes_positions(run),
         )
         is_global = index.index_type.is_global
         tagged = tag(runner, staged, files, table.storage, lookup, is_global=is_global)
@@ -187,6 +188,17 @@ def _merged_slices(run: WriteRun, table: Table, listed: TableFiles) -> SliceLogs
     if not asks or not _keeps_logs(run):
         return None
     return slice_logs(table, listed.latest_slices(), config.compaction.memory)
+
+
+def _notes_positions(run: WriteRun) -> bool:
+    """Whether log blocks say where their records lie in the base file.
+
+    Source: HoodieAppendHandle and HoodieWriteConfig.shouldWriteRecordPositions, Hudi 1.0 and 1.1;
+    where a bucket index has found a record it has no position.
+    """
+    config, table = run.config, run.target.config
+    notes = table.version.has_record_positions and config.logs.record_positions
+    return notes and _keeps_logs(run) and not config.index.is_hashed
 
 
 def _is_hash_enough(run: WriteRun) -> bool:

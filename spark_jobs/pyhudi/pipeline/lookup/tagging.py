@@ -218,6 +218,7 @@ def _match_batch(file: int, matches: Sequence[KeyMatch]) -> pa.RecordBatch:
             pa.array([file] * len(matches), pa.int32()),
             pa.array([len(match.positions) for match in matches], pa.int64()),
             pa.array([match.positions.tobytes() for match in matches], pa.binary()),
+            pa.array([match.stored_rows.tobytes() for match in matches], pa.binary()),
         ],
         MATCH_SCHEMA,
     )

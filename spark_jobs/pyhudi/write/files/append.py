@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from pyhudi.actions.commit import WriteStat
@@ -21,17 +22,19 @@ from pyhudi.logfile.avro.rows import CONTENT_VERSION
 from pyhudi.logfile.deletes.blocks import Deletes, encode_deletes
 from pyhudi.logfile.deletes.new import joined_deletes, ordered_deletes, unconditional_deletes
 from pyhudi.logfile.framing import BlockKind, HeaderKey, frame_of
+from pyhudi.logfile.positions import position_headers
 from pyhudi.merge.deletes import SOFT_DELETE
 from pyhudi.merge.ordering import ordering_columns
 from pyhudi.runner.task import TaskIdentity
 from pyhudi.schema import avro
-from pyhudi.schema.columns import one_array, text_buffers
+from pyhudi.schema.columns import Positions, one_array, text_buffers
 from pyhudi.schema.metafields import RECORD_KEY
 from pyhudi.storage.storage import located_output
 from pyhudi.transaction.markers import MarkerType, leave_marker
 from pyhudi.write.context import WriteContext
 from pyhudi.write.files.handle import RowCounts
 from pyhudi.write.files.partition import ensure_partition
+from pyhudi.write.files.placed import PlacedRows
 from pyhudi.write.incoming import IncomingRows
 from pyhudi.write.new_rows import new_rows
 
@@ -45,28 +48,36 @@ def append_rows(
     task: TaskIdentity,
     target: AppendTarget,
     rows: pa.Table,
+    *,
     moved_keys: pa.Array | None = None,
+    stored_rows: Positions | None = None,
 ) -> list[WriteStat]:
     """Append the rows of one file group to its log: data blocks, then one delete block.
 
     Rows that delete their key become delete records, with their ordering values where the table's
     rule compares them; so do ``moved_keys``, whose records went to another file group, and
-    which go whatever is stored.
+    which go whatever is stored. Where all records of a kind have a row in the base file, they are
+    in its order and their blocks say which row each is.
 
-    Shapes: ``rows`` has the record key first, then the table's data columns.
+    Shapes: ``rows`` has the record key first, then the table's data columns; ``stored_rows`` the
+        number of the stored row of each key, negative where no single row has it.
     Guarantees: beside the incoming rows one encoded block is held in memory. A crash leaves the
         marker of each log file, by which its blocks are found and undone.
     Source: HoodieAppendHandle, Hudi 0.15 and 1.1.
     """
     incoming = IncomingRows.gather(rows, context)
-    deletes = _deletes(context, incoming, moved_keys, target.partition)
-    kept = incoming.rows
-    if incoming.is_delete is not None and not _is_left_to_merger(context):
-        kept = kept.filter(pa.array(~incoming.is_delete))
+    found = PlacedRows.of(incoming, rows, stored_rows)
+    is_delete = incoming.is_delete
+    if is_delete is None or _is_left_to_merger(context):
+        is_delete = np.zeros(len(incoming.keys), dtype=bool)
+    gone, kept = found.where(is_delete), found.where(~is_delete)
     with SliceLog(context, task, target) as log:
         if not context.is_deleting:
-            log.write_rows(_with_meta_columns(context, task, target, kept))
-        log.write_deletes(deletes)
+            with_meta_columns = _with_meta_columns(context, task, target, kept.rows)
+            log.write_rows(with_meta_columns, kept.positions)
+        deletes = _deletes(context, gone.rows, moved_keys, target.partition)
+        is_placed = len(deletes) == gone.rows.num_rows
+        log.write_deletes(deletes, gone.positions if is_placed else None)
     return log.stats
 
 
@@ -87,13 +98,12 @@ def _is_left_to_merger(context: WriteContext) -> bool:
 
 
 def _deletes(
-    context: WriteContext, incoming: IncomingRows, moved_keys: pa.Array | None, partition: str
+    context: WriteContext, rows: pa.Table, moved_keys: pa.Array | None, partition: str
 ) -> Deletes:
-    """The delete records of a file group: those that rows ask for, and those of moved keys."""
+    """The delete records of a file group: those of moved keys, then of rows, in their order."""
     gone = pa.array([], pa.string()) if moved_keys is None else moved_keys.cast(pa.string())
-    if incoming.is_delete is None or _is_left_to_merger(context):
+    if not rows.num_rows:
         return unconditional_deletes(gone, partition)
-    rows = incoming.rows.filter(pa.array(incoming.is_delete))
     keys = one_array(rows.column(RECORD_KEY)).cast(pa.string())
     if context.is_deleting:
         return unconditional_deletes(pa.concat_arrays([gone, keys]), partition)
@@ -134,6 +144,7 @@ class SliceLog:
         self._names_write = context.version.logs_name_their_write
         self._context, self._task, self._target = context, task, target
         self._begins_group = not (target.log_files or target.base_file)
+        self._base_instant = target.base_file_instant
         if self._names_write:
             self._target = target.of_write(context.instant)
         self._header = {
@@ -163,13 +174,15 @@ class SliceLog:
         for path in paths:
             self._context.storage.delete(path)
 
-    def write_rows(self, parts: Iterable[pa.Table]) -> None:
+    def write_rows(self, parts: Iterable[pa.Table], positions: Positions | None = None) -> None:
         """Write rows, some at a time, in data blocks of the size that the options say.
 
-        Shapes: tables of the columns of the table's schema, meta columns included.
+        Shapes: tables of the columns of the table's schema, meta columns included; ``positions``
+            are the row numbers of all of them in the base file, ascending, each once.
         Source: HoodieAppendHandle.flushToDiskIfRequired, Hudi 0.15 (how the average goes on).
         """
-        block, is_avro = _Block(), self._context.logs.data_format is LogDataFormat.AVRO
+        block = _Block(positions=positions)
+        is_avro = self._context.logs.data_format is LogDataFormat.AVRO
         average = 0.0
         for part in parts:
             start = 0
@@ -185,11 +198,14 @@ class SliceLog:
                     self._flush(block)
         self._flush(block)
 
-    def write_deletes(self, deletes: Deletes) -> None:
-        """Write the delete block, which follows all rows, unless there are no deletes."""
+    def write_deletes(self, deletes: Deletes, positions: Positions | None = None) -> None:
+        """Write the delete block, which follows all rows, unless there are no deletes.
+
+        Shapes: ``positions`` as for ``write_rows``.
+        """
         if not len(deletes):
             return
-        file = self._append(BlockKind.DELETE, [encode_deletes(deletes)])
+        file = self._append(BlockKind.DELETE, [encode_deletes(deletes)], positions)
         file.counts.deleted += len(deletes)
 
     def _record_bytes(self, sample: pa.Table) -> float:
@@ -207,9 +223,11 @@ class SliceLog:
             return
         if self._context.logs.data_format is LogDataFormat.AVRO:
             head = struct.pack(">ii", CONTENT_VERSION, block.records)
-            file = self._append(BlockKind.AVRO, [head, *map(_content, block.parts)])
+            content = [head, *map(_content, block.parts)]
+            file = self._append(BlockKind.AVRO, content, block.own_positions)
         else:
-            file = self._append(BlockKind.PARQUET, [self._parquet(block.parts)])
+            content = [self._parquet(block.parts)]
+            file = self._append(BlockKind.PARQUET, content, block.own_positions)
         # Every row goes to a file group that is there; whether its key is, nobody looked.
         file.counts.updated += block.records
         block.clear()
@@ -223,9 +241,13 @@ class SliceLog:
                 writer.write(part)
         return sink.getvalue()
 
-    def _append(self, kind: BlockKind, content: Sequence[bytes | pa.Buffer]) -> _LogFile:
-        file = self._file()
-        before, behind = frame_of(kind, self._header, sum(map(len, content)))
+    def _append(
+        self, kind: BlockKind, content: Sequence[bytes | pa.Buffer], positions: Positions | None
+    ) -> _LogFile:
+        file, header = self._file(), self._header
+        if positions is not None:
+            header = {**header, **position_headers(positions, self._base_instant)}
+        before, behind = frame_of(kind, header, sum(map(len, content)))
         with located_output(self._context.storage.absolute(file.path)):
             for piece in (before, *content, behind):
                 file.sink.write(piece)
@@ -287,11 +309,16 @@ class SliceLog:
 
 @dataclass(slots=True)
 class _Block:
-    """What a data block will hold."""
+    """What a data block will hold; ``positions`` are those of its records and all that follow."""
 
     parts: list[pa.BinaryArray] | list[pa.Table] = field(default_factory=list)
     records: int = 0
     last_bytes: int = 0
+    positions: Positions | None = None
+
+    @property
+    def own_positions(self) -> Positions | None:
+        return None if self.positions is None else self.positions[: self.records]
 
     def add(self, part: pa.BinaryArray | pa.Table) -> None:
         self.parts.append(part)
@@ -299,6 +326,8 @@ class _Block:
         self.last_bytes = part.nbytes
 
     def clear(self) -> None:
+        if self.positions is not None:
+            self.positions = self.positions[self.records :]
         self.parts.clear()
         self.records = 0
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,6 +19,7 @@ from pyhudi.transaction.markers import MarkerType, delete_strays, read_markers
 from pyhudi.write.files import append
 from pyhudi.write.files.append import append_rows
 from tests.support.memory import MemoryStorage
+from tests.support.record_positions import base_instant_of, positions_in
 from tests.support.tasks import COMMIT_TIME, EVENT_TIME, incoming, job_on, task
 
 AT = "20260102000000000"
@@ -203,3 +205,79 @@ def test_logs_that_a_dead_attempt_of_later_versions_left_are_strays() -> None:
     assert strays == (first.path,)
     assert not storage.exists(first.path)
     assert storage.exists(second.path)
+
+
+def placed(
+    rows: pa.Table, stored_rows: list[int], *, moved: list[str] | None = None, **settings: Any
+) -> list[tuple[BlockKind, list[str], list[int] | None]]:
+    """The blocks of a write of version 9: kind, keys and positions."""
+    storage = MemoryStorage()
+    job = job_on(storage, AT, version=TableVersion.NINE, **settings)
+    gone = None if moved is None else pa.array(moved)
+    places = np.array(stored_rows, dtype=np.int64)
+    stats = append_rows(job, task(), PLACE, rows, moved_keys=gone, stored_rows=places)
+    found = []
+    for stat in stats:
+        source = pa.BufferReader(storage.files[stat.path or ""])
+        for block in iter_blocks(source, "log"):
+            positions = positions_in(block)
+            assert base_instant_of(block) == (None if positions is None else "20260101000000000")
+            if block.kind is BlockKind.DELETE:
+                keys = read_deletes(block, source).keys.to_pylist()
+            else:
+                parts = list(iter_rows(block, source))
+                keys = [key for rows in parts for key in rows.column(RECORD_KEY).to_pylist()]
+            found.append((block.kind, keys, positions))
+    return found
+
+
+@pytest.mark.parametrize("kind", list(LogDataFormat))
+def test_records_are_in_the_order_of_the_stored_rows_which_their_blocks_name(
+    kind: LogDataFormat,
+) -> None:
+    rows = marked(("a", 1, False), ("b", 1, True), ("c", 1, False), ("d", 1, True), ("e", 1, False))
+    data = BlockKind.AVRO if kind is LogDataFormat.AVRO else BlockKind.PARQUET
+    assert placed(rows, [7, 6, 5, 0, 70_000], logs=LogConfig(data_format=kind)) == [
+        (data, ["c", "a", "e"], [5, 7, 70_000]),
+        (BlockKind.DELETE, ["d", "b"], [0, 6]),
+    ]
+
+
+def test_each_of_several_blocks_names_the_rows_of_its_own_records() -> None:
+    count = 200
+    order = [(7 * number) % count for number in range(count)]
+    blocks = placed(batch(count), order, logs=LogConfig(block_size=1_000, file_size=3_000))
+    assert len(blocks) > 3
+    assert [place for _, _, positions in blocks for place in positions or []] == [*range(count)]
+    key_of = {place: f"k{number:05d}" for number, place in enumerate(order)}
+    for _, keys, positions in blocks:
+        assert keys == [key_of[place] for place in positions or []]
+
+
+def test_rows_of_one_key_that_become_one_have_one_position() -> None:
+    rows = pa.concat_tables([batch(3), batch(3, "w")])
+    ((_, keys, positions),) = placed(rows, [2, 0, 1, 2, 0, 1])
+    assert (keys, positions) == (["k00001", "k00002", "k00000"], [0, 1, 2])
+
+
+def test_a_block_names_no_rows_unless_each_record_has_one_of_its_own() -> None:
+    unknown = placed(batch(3), [0, -2, 1])
+    assert [(keys[0], positions) for _, keys, positions in unknown] == [("k00000", None)]
+    twice = pa.concat_tables([batch(1), batch(1, "w")])
+    ((_, keys, positions),) = placed(twice, [4, 4], combine_batch=False)
+    assert (keys, positions) == (["k00000", "k00000"], None)
+    rows = marked(("a", 1, False), ("b", 1, True))
+    assert placed(rows, [1, 0], moved=["z"]) == [
+        (BlockKind.AVRO, ["a"], [1]),
+        (BlockKind.DELETE, ["z", "b"], None),
+    ]
+
+
+def test_deletes_keep_their_own_ordering_values_in_the_order_of_stored_rows() -> None:
+    storage = MemoryStorage()
+    job = job_on(storage, AT, version=TableVersion.NINE)
+    rows = marked(("a", 7, True), ("b", 8, True))
+    (stat,) = append_rows(job, task(), PLACE, rows, stored_rows=np.array([9, 3]))
+    deletes = deletes_in(storage, stat)
+    (values,) = deletes.orderings.values()
+    assert (deletes.keys.to_pylist(), values.to_pylist()) == (["b", "a"], [8, 7])
