@@ -14,7 +14,7 @@ from tests.simulator.rows import Asked
 from tests.simulator.world import Kind
 
 FILE_LOCK, STORAGE_LOCK, IN_PROCESS = LOCKS
-_COMMIT = r"\.hoodie/\d+\.(commit|deltacommit|replacecommit)$"
+_COMMIT = r"\.hoodie/(timeline/)?\d+(_\d+)?\.(commit|deltacommit|replacecommit)$"
 _HOUR_MS = 3_600_000
 
 
@@ -238,7 +238,7 @@ ANOMALIES = (
         "A12 a clean whose plan comes after a newer one",
         _of(Step("clean"), (_upsert("x/a"), _upsert("x/b"), Step("clean")), commits_before=3),
         guards.LATE_PLANS,
-        _held(1, what="list", path=r"^\.hoodie$", skips=1),
+        _held(1, what="list", path=r"^\.hoodie(/timeline)?$", skips=1),
     ),
     Anomaly(
         "A13 an eager neighbour rolls a live writer back",

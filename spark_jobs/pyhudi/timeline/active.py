@@ -24,7 +24,12 @@ from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.storage.versioned import is_flat
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
-from pyhudi.timeline.ending import agreed_ending, completed_among, forget_ending
+from pyhudi.timeline.ending import (
+    agreed_ending,
+    completed_among,
+    forget_ending,
+    rising_ending,
+)
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.timeline.whole import WHOLE
@@ -204,8 +209,18 @@ class ActiveTimeline:
         """Make an instant inflight, with what it is about to do if that is known."""
         self._create(instant.in_state(State.INFLIGHT), self._encoded(plan))
 
+    def ending(self, instant: Instant, clock: Clock, skew_ms: int) -> Instant:
+        """An instant as it is to be completed now, beside others who complete theirs.
+
+        In layout 2 it has the time, see ``rising_ending``; in layout 1 its file has none.
+        """
+        if self.version.timeline_layout is TimelineLayout.ONE:
+            return instant.in_state(State.COMPLETED)
+        with located(self.where(instant)):
+            return rising_ending(instant, self.zone, clock, self.load, skew_ms)
+
     def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
-        """Complete an instant, and give it as it is then.
+        """Complete an instant, and give it as it is then; one with an ``ending`` keeps that.
 
         Guarantees: a call that failed after the file had appeared has done its work. Of those who
             complete one instant one succeeds, the others get AlreadyExistsError; in layout 2 too,
@@ -215,16 +230,18 @@ class ActiveTimeline:
             (layout 2).
         """
         completed, body = instant.in_state(State.COMPLETED), self._encoded(metadata)
-        if self.version.timeline_layout is TimelineLayout.TWO:
+        is_told = instant.is_completed
+        if self.version.timeline_layout is TimelineLayout.TWO and not is_told:
             completed = agreed_ending(self.storage, instant, self.zone, clock, self.load)
         try:
             self._create(completed, body)
         except StorageError as error:
             if not self._says(completed, body):
-                if isinstance(error, AlreadyExistsError):
+                if isinstance(error, AlreadyExistsError) and not is_told:
                     self.forget_ending(completed)
                 raise
-        self.forget_ending(completed)
+        if not is_told:
+            self.forget_ending(completed)
         return completed
 
     def forget_ending(self, instant: Instant) -> None:

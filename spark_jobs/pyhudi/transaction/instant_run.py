@@ -220,9 +220,10 @@ class InstantRun:
             with writer.gate.hold() as lock:
                 self._exclusion.check_held(writer, instant, files, self._heartbeat)
                 agreed = self._exclusion.agree(writer, instant, metadata)
+                ended = self._ending()
                 self._check_heartbeat()
                 lock.confirm()
-                completed = complete_instant(writer.active, instant, agreed, writer.clock)
+                completed = complete_instant(writer.active, ended, agreed, writer.clock)
                 seen = check_kept(writer, completed, instant, self._heartbeat, self._undone_before)
                 self.completed_at = None if seen is None else seen.written(completed)
                 self._is_complete = True
@@ -235,6 +236,16 @@ class InstantRun:
                 raise
             _log.warning("%s is committed, its lock not given back: %s", self.instant, failure)
         return completed
+
+    def _ending(self) -> Instant:
+        """The instant as it is to be completed: beside others with a time that rises.
+
+        That is drawn under the lock, and again whenever the lock was lost since.
+        """
+        writer, instant = self._writer, self._pending
+        if not writer.gate.is_shared:
+            return instant
+        return writer.active.ending(instant, writer.clock, writer.concurrency.clock_skew_ms)
 
     def _check_heartbeat(self) -> None:
         """Refuse to commit where others may have taken this writer for dead, and act on it."""
