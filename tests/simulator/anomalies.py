@@ -22,7 +22,8 @@ _HOUR_MS = 3_600_000
 class Anomaly:
     """Who does what when, and the guard without which the table is wrong afterwards.
 
-    ``refused`` are the processes that are to be turned away where the guard is there.
+    ``refused`` are the processes that are to be turned away where the guard is there. In the
+    table versions that are not among ``versions`` the guard is not needed for it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Anomaly:
     holds: tuple[Hold, ...] = ()
     faults: tuple[Fault, ...] = ()
     refused: tuple[int, ...] = ()
+    versions: tuple[int, ...] = (6, 8, 9)
 
     def directed(self) -> Directed:
         """Its schedule, to be followed once."""
@@ -67,6 +69,9 @@ def _held(*then: int, what: str = "create", path: str = _COMMIT, **more: int) ->
     return (Hold(0, what, path, then, **more),)
 
 
+_IN_SIX = (6,)
+"""Where log files name the slice, and what was requested first comes first."""
+_IN_LATER = (8, 9)
 _DEAD_FOR_OTHERS = {"is_suspended": True, "span_ms": 10_000}
 
 ANOMALIES = (
@@ -108,6 +113,13 @@ ANOMALIES = (
             1, what="read", path=r"hoodie\.properties", skips=4, is_suspended=True, span_ms=20_000
         ),
         refused=(0,),
+    ),
+    Anomaly(
+        "A5 a pause across the lease, after the completion time was drawn",
+        _of(_upsert("x/a"), _upsert("y/b"), lock=STORAGE_LOCK),
+        guards.COMPLETED_LATER,
+        _held(1, is_suspended=True, span_ms=20_000),
+        versions=_IN_LATER,
     ),
     Anomaly(
         "A6 a pause across the heartbeat",
