@@ -91,8 +91,8 @@ def rising_ending(
         if max(now.completions().values(), default="") < drawn:
             return completed_among(now, instant) or instant.in_state(State.COMPLETED, drawn)
     raise StorageError(
-        f"others complete instants whenever {instant.time} is about to be; the lock does not keep "
-        "them out. Retry"
+        f"others complete instants whenever {instant.time} is about to be, and the lock does not "
+        "keep them out; retry"
     )
 
 
