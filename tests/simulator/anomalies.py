@@ -70,7 +70,7 @@ def _held(*then: int, what: str = "create", path: str = _COMMIT, **more: int) ->
 
 
 _IN_SIX = (6,)
-"""Where log files name the slice, and what was requested first comes first."""
+"""Where log files name the slice and not the write, and the archive is a list of files."""
 _IN_LATER = (8, 9)
 _DEAD_FOR_OTHERS = {"is_suspended": True, "span_ms": 10_000}
 
@@ -271,6 +271,7 @@ ANOMALIES = (
         _of(Step("archive"), Step("archive"), commits_before=4),
         guards.ARCHIVED_ONCE,
         faults=(Fault(0, "create", r"archived/\.commits", Kind.DIES_AFTER, (1,)),),
+        versions=_IN_SIX,
     ),
     Anomaly(
         "A15 two writers add different columns",
@@ -307,6 +308,7 @@ ANOMALIES = (
         guards.OWN_LOG_NAMES,
         _held(1, what="put", path=r"\.temp", **_DEAD_FOR_OTHERS),
         refused=(0,),
+        versions=_IN_SIX,
     ),
 )
 """Their numbers are those of the list that the simulator was made after."""
