@@ -495,6 +495,8 @@ class Play:
         """Whether it is the log file of a write that was taken back by a block."""
         if path.startswith(f"{HEARTBEATS}/.waiting-"):
             return True  # of one that died, with a clock that was ahead
+        if path.startswith(f"{HEARTBEATS}/.ending-") and path.endswith("-savepoint"):
+            return True  # whoever saves that write again takes it
         if ".log." not in path or path not in self.files.files:
             return False
         with self.files.open_input(path) as source:
