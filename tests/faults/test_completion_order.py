@@ -139,7 +139,10 @@ def test_a_run_of_a_compaction_is_not_committed_over_a_log_file_that_came_late()
         compaction(beside, clock, **NAMED).execute(planned)
     wanted = {**OLD, ("x", "b"): (2, "log"), **OWN}
     assert read_rows(storage) == wanted
-    compaction(storage, clock, **NAMED).execute_all()  # which leaves the slice as it is
+    compaction(storage, clock, **NAMED).execute_all()
+    assert read_rows(storage) == wanted, "the plan leaves the slice as it is"
+    write(storage, ELSEWHERE, clock, options=options)
+    wanted |= ELSEWHERE
     compaction(storage, clock, **NAMED).execute_all()
     assert read_rows(storage) == wanted
     assert read_rows(storage, query_type="read_optimized") == wanted
