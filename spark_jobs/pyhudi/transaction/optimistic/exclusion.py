@@ -311,7 +311,9 @@ def _gone_on_from(own: Change, changes: Iterable[Change]) -> list[Change]:
 def _completed_later(instant: Instant, look: Look) -> Iterator[Conflict]:
     """Those that have a later completion time than an instant that has just appeared."""
     own = instant.completion_time
-    for each in look.changes if own is not None else ():
+    if own is None:
+        return
+    for each in look.changes:
         if (each.instant.completion_time or "") > own and not each.moves_no_row:
             yield Conflict.with_change(each, "was completed at a later time, and was seen first")
 
