@@ -26,8 +26,8 @@ _WRITES = (
 _SERVICES = ("clean", "clean", "rollback", "archive", "savepoint", "unsavepoint", "read", "read")
 _OF_LOGS = ("compact", "compact", "plan compaction", "run compaction", "log compact")
 _HOUR_MS = 3_600_000
-VERSIONS = (6, 6, 8, 9)
-"""Those of which a seed draws one: half of the histories are of version 6."""
+VERSIONS = (6, 6, 6, 6, 8, 9)
+"""Those of which a seed draws one: a third of the histories are of versions 8 and 9."""
 _SCENES = 0.35
 """The share of histories in which a scene is played."""
 

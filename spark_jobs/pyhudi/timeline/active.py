@@ -209,13 +209,16 @@ class ActiveTimeline:
         """Make an instant inflight, with what it is about to do if that is known."""
         self._create(instant.in_state(State.INFLIGHT), self._encoded(plan))
 
-    def ending(self, instant: Instant, clock: Clock, skew_ms: int) -> Instant:
-        """An instant as it is to be completed now, beside others who complete theirs.
+    def ending(self, instant: Instant, clock: Clock, skew_ms: int | None = None) -> Instant:
+        """An instant as it is to be completed now, in layout 2 with the time of that.
 
-        In layout 2 it has the time, see ``rising_ending``; in layout 1 its file has none.
+        ``skew_ms`` is given beside others who complete theirs, see ``rising_ending``; else the time
+        is noted, see ``agreed_ending``.
         """
         if self.version.timeline_layout is TimelineLayout.ONE:
             return instant.in_state(State.COMPLETED)
+        if skew_ms is None:
+            return agreed_ending(self.storage, instant, self.zone, clock, self.load)
         with located(self.where(instant)):
             return rising_ending(instant, self.zone, clock, self.load, skew_ms)
 
@@ -229,19 +232,16 @@ class ActiveTimeline:
         Source: HoodieActiveTimeline, Hudi 0.15 (layout 1: states are files of their own) and 1.1
             (layout 2).
         """
-        completed, body = instant.in_state(State.COMPLETED), self._encoded(metadata)
-        is_told = instant.is_completed
-        if self.version.timeline_layout is TimelineLayout.TWO and not is_told:
-            completed = agreed_ending(self.storage, instant, self.zone, clock, self.load)
+        completed = instant if instant.is_completed else self.ending(instant, clock)
+        body = self._encoded(metadata)
         try:
             self._create(completed, body)
         except StorageError as error:
             if not self._says(completed, body):
-                if isinstance(error, AlreadyExistsError) and not is_told:
+                if isinstance(error, AlreadyExistsError):
                     self.forget_ending(completed)
                 raise
-        if not is_told:
-            self.forget_ending(completed)
+        self.forget_ending(completed)
         return completed
 
     def forget_ending(self, instant: Instant) -> None:
