@@ -32,7 +32,6 @@ from tests.support.in_process import (
 from tests.support.in_process import leftovers as leftovers_of_ours
 from tests.support.memory import MemoryStorage
 from tests.support.points import STEP
-from tests.support.rivals import SEVERAL
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -174,13 +173,6 @@ def test_a_write_that_stops_as_it_ends_is_undone_before_a_compaction_is_planned(
         write_nothing(woken, clock_at(NOW_MS + 60_000), OPTIONS)
         assert read_rows(woken) == rows, (at, raised)
         assert leftovers_of_ours(woken) == [], at
-
-
-def test_writers_beside_each_other_are_refused_as_yet() -> None:
-    storage = with_logs()
-    shared = {name.replace(".", "__"): value for name, value in SEVERAL.items()}
-    with pytest.raises(HudiError, match="version 6 alone"):
-        compaction(storage, clock_at(), COMPACTION_KIND, **shared)
 
 
 @pytest.mark.parametrize("is_planned", [False, True], ids=["by ours", "planned by others"])

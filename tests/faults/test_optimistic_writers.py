@@ -13,7 +13,7 @@ from pyhudi.errors import ConflictError, RolledBackError, WriteConflictError
 from pyhudi.jobs.result import JobResult
 from pyhudi.services.rollback import roll_back as undo
 from pyhudi.table.table import load_table
-from pyhudi.timeline.instant import Action
+from pyhudi.timeline.instant import Action, State
 from tests.support.clocks import FakeClock
 from tests.support.in_process import (
     CONFIG,
@@ -345,8 +345,9 @@ def test_a_request_that_went_without_a_rollback_is_told_of_too() -> None:
     storage, clock = made(TYPES[0])
 
     def take_away() -> None:
-        (pending,) = active_of(storage).load().pending_writes()
-        storage.delete(f".hoodie/{pending.time}.commit.requested")
+        active = active_of(storage)
+        (pending,) = active.load().pending_writes()
+        active.remove(pending.in_state(State.REQUESTED))
 
     own: Rows = {("x", "a"): (3, "own")}
     late = Meanwhile(storage, take_away, before=WRITTEN)

@@ -10,6 +10,8 @@ RIVALS = (*BUNDLES, "1.2.0")
 """The releases that write beside ours; all else is compared with the first two."""
 LATER = ("1.0.2", "1.1.1")
 """The releases whose own table versions are 8 and 9."""
+LOCKING = (RIVALS[0], LATER[0], *RIVALS[1:])
+"""The releases that write beside ours on tables of any version, under the lock file."""
 
 
 def home() -> Path:

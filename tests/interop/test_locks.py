@@ -25,7 +25,7 @@ SECONDS_OF_HUDI = 120
 LOST = "state FAILED_TO_RELEASE, lock was acquired by others"
 
 
-@pytest.fixture(scope="module", params=hudi_home.RIVALS)
+@pytest.fixture(scope="module", params=hudi_home.LOCKING)
 def locks(request: pytest.FixtureRequest, hudi_home_ready: None) -> Iterator[HudiLocks]:
     with HudiLocks(request.param) as found:
         yield found

@@ -160,7 +160,7 @@ def test_a_commit_that_is_taken_back_leaves_a_table_for_both(
     lock = LossyLock(before_confirm=lambda: rivals.pop()() if rivals else None)
     done = write(path, orders(("a", "x", 3, "o")), options, lock=lock)
     assert (done.conflicts, done.anomaly) == (1, None)
-    assert len(list((path / ".hoodie").glob("*.rollback"))) == 1
+    assert len(list((path / ".hoodie").rglob("*.rollback"))) == 1
     assert_rows(path, hudi, {"a": (3, "o"), "b": (2, "h")})
     assert_both_go_on(path, hudi, options)
 

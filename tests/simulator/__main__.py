@@ -18,29 +18,31 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tests.simulator.draw import VERSIONS
 from tests.simulator.guards import BY_NAME
 from tests.simulator.seeds import Told, asked_seeds, described, play_seeds
 
 _SHARE = 200
 
 
-def _played(first: int, count: int, without: str) -> Told:
+def _played(first: int, count: int, without: str, versions: tuple[int, ...]) -> Told:
     told = Told()
     with BY_NAME[without].taken_out() if without else nullcontext():
-        play_seeds(range(first, first + count), told)
+        play_seeds(range(first, first + count), told, versions)
     return told
 
 
-def _all(first: int, count: int, workers: int, without: str) -> Iterator[Told]:
+def _all(
+    first: int, count: int, workers: int, without: str, versions: tuple[int, ...]
+) -> Iterator[Told]:
     """What came of each share, as it comes."""
     shares = iter(range(first, first + count, _SHARE))
     with ProcessPoolExecutor(workers) as pool:
         running = set()
         while True:
             for start in shares:
-                running.add(
-                    pool.submit(_played, start, min(_SHARE, first + count - start), without)
-                )
+                share = min(_SHARE, first + count - start)
+                running.add(pool.submit(_played, start, share, without, versions))
                 if len(running) >= 2 * workers:
                     break
             if not running:
@@ -56,16 +58,24 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one")
     parser.add_argument("--seeds", help="these alone, as 500 or 500-529; PYHUDI_SEEDS says it too")
     parser.add_argument("--without", choices=sorted(BY_NAME), default="", help="take a guard out")
+    parser.add_argument(
+        "--version",
+        type=int,
+        action="append",
+        choices=sorted({*VERSIONS}),
+        help="of tables of this version alone, or of several",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     if asked.seeds:
         os.environ["PYHUDI_SEEDS"] = asked.seeds
     seeds = asked_seeds() or range(asked.first, asked.first + asked.histories)
+    versions = tuple(asked.version or VERSIONS)
     console, total, began = Console(), Told(), time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
         task = progress.add_task("histories", total=len(seeds))
-        for told in _all(seeds[0], len(seeds), asked.workers, asked.without):
+        for told in _all(seeds[0], len(seeds), asked.workers, asked.without, versions):
             progress.advance(task, told.histories)
             _add(total, told)
             progress.update(task, description=f"histories, {len(total.failures)} wrong")
@@ -73,7 +83,7 @@ def main() -> int:
                 break
     _show(console, total, time.monotonic() - began)
     for seed, problem in () if asked.without else sorted(total.failures)[:1]:
-        console.print(described(seed, problem), markup=False, highlight=False)
+        console.print(described(seed, problem, versions), markup=False, highlight=False)
     for seed, problem in sorted(total.failures)[1:20]:
         console.print(f"seed {seed}: {problem}", markup=False, highlight=False)
     return 1 if total.failures else 0

@@ -14,7 +14,7 @@ from tests.simulator.rows import Asked
 from tests.simulator.world import Kind
 
 FILE_LOCK, STORAGE_LOCK, IN_PROCESS = LOCKS
-_COMMIT = r"\.hoodie/\d+\.(commit|deltacommit|replacecommit)$"
+_COMMIT = r"\.hoodie/(timeline/)?\d+(_\d+)?\.(commit|deltacommit|replacecommit)$"
 _HOUR_MS = 3_600_000
 
 
@@ -22,7 +22,8 @@ _HOUR_MS = 3_600_000
 class Anomaly:
     """Who does what when, and the guard without which the table is wrong afterwards.
 
-    ``refused`` are the processes that are to be turned away where the guard is there.
+    ``refused`` are the processes that are to be turned away where the guard is there. In the
+    table versions that are not among ``versions`` the guard is not needed for it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Anomaly:
     holds: tuple[Hold, ...] = ()
     faults: tuple[Fault, ...] = ()
     refused: tuple[int, ...] = ()
+    versions: tuple[int, ...] = (6, 8, 9)
 
     def directed(self) -> Directed:
         """Its schedule, to be followed once."""
@@ -67,6 +69,9 @@ def _held(*then: int, what: str = "create", path: str = _COMMIT, **more: int) ->
     return (Hold(0, what, path, then, **more),)
 
 
+_IN_SIX = (6,)
+"""Where log files name the slice and not the write, and the archive is a list of files."""
+_IN_LATER = (8, 9)
 _DEAD_FOR_OTHERS = {"is_suspended": True, "span_ms": 10_000}
 
 ANOMALIES = (
@@ -108,6 +113,13 @@ ANOMALIES = (
             1, what="read", path=r"hoodie\.properties", skips=4, is_suspended=True, span_ms=20_000
         ),
         refused=(0,),
+    ),
+    Anomaly(
+        "A5 a pause across the lease, after the completion time was drawn",
+        _of(_upsert("x/a"), _upsert("y/b"), lock=STORAGE_LOCK),
+        guards.COMPLETED_LATER,
+        _held(1, is_suspended=True, span_ms=20_000),
+        versions=_IN_LATER,
     ),
     Anomaly(
         "A6 a pause across the heartbeat",
@@ -238,7 +250,7 @@ ANOMALIES = (
         "A12 a clean whose plan comes after a newer one",
         _of(Step("clean"), (_upsert("x/a"), _upsert("x/b"), Step("clean")), commits_before=3),
         guards.LATE_PLANS,
-        _held(1, what="list", path=r"^\.hoodie$", skips=1),
+        _held(1, what="list", path=r"^\.hoodie(/timeline)?$", skips=1),
     ),
     Anomaly(
         "A13 an eager neighbour rolls a live writer back",
@@ -259,6 +271,7 @@ ANOMALIES = (
         _of(Step("archive"), Step("archive"), commits_before=4),
         guards.ARCHIVED_ONCE,
         faults=(Fault(0, "create", r"archived/\.commits", Kind.DIES_AFTER, (1,)),),
+        versions=_IN_SIX,
     ),
     Anomaly(
         "A15 two writers add different columns",
@@ -295,6 +308,7 @@ ANOMALIES = (
         guards.OWN_LOG_NAMES,
         _held(1, what="put", path=r"\.temp", **_DEAD_FOR_OTHERS),
         refused=(0,),
+        versions=_IN_SIX,
     ),
 )
 """Their numbers are those of the list that the simulator was made after."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
 from pyhudi.config.options.operations import Operation
 from tests.simulator.history import LOCKS, PARTITIONS, Actor, History, Step
@@ -24,15 +26,22 @@ _WRITES = (
 _SERVICES = ("clean", "clean", "rollback", "archive", "savepoint", "unsavepoint", "read", "read")
 _OF_LOGS = ("compact", "compact", "plan compaction", "run compaction", "log compact")
 _HOUR_MS = 3_600_000
+VERSIONS = (6, 6, 6, 6, 8, 9)
+"""Those of which a seed draws one: a third of the histories are of versions 8 and 9."""
 _SCENES = 0.35
 """The share of histories in which a scene is played."""
 
 
-def drawn(seed: int) -> History:
-    """The history of a seed; a share of them is a scene.
+def drawn(seed: int, versions: Sequence[int] = VERSIONS) -> History:
+    """The history of a seed, on a table of one of these versions; a share of them is a scene.
 
     Of the others those of odd seeds have several writers at once.
     """
+    version = random.Random(f"version of {seed}").choice(versions)
+    return replace(_drawn(seed), version=version)
+
+
+def _drawn(seed: int) -> History:
     chooser = random.Random(seed)
     if chooser.random() < _SCENES:
         return scene(seed, chooser)

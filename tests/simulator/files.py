@@ -228,7 +228,7 @@ class ProcessFiles:
 
     def list(self, path: str) -> list[FileStatus]:
         def listed() -> list[FileStatus]:
-            if path == ".hoodie":
+            if path in (".hoodie", ".hoodie/timeline"):
                 self.process.saw = self.world.completed
             return self.files.list(path)
 

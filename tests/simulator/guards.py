@@ -96,6 +96,10 @@ def _as_of_the_task(self: TaskIdentity, instant: str) -> str:
     return self.write_token
 
 
+def _no_conflict(*_: object) -> tuple[object, ...]:
+    return ()
+
+
 def _no_recovery(*_: object) -> tuple[str, ...]:
     return ()
 
@@ -174,6 +178,10 @@ LATE_PLANS = Guard(
 ARCHIVED_ONCE = Guard(
     "an archiver looks for what one that died has archived",
     ((archive, "_known", _no_archive_look),),
+)
+COMPLETED_LATER = Guard(
+    "who commits looks whether others have a later completion time and were seen first",
+    ((optimistic, "_completed_later", _no_conflict),),
 )
 KEYS_SOUGHT = Guard(
     "file groups that others made meanwhile are searched for one's keys",

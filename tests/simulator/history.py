@@ -43,6 +43,7 @@ class History:
     ``has_logs`` says that the table is merge-on-read, ``commits_before`` how many writes it has
     when the history begins, ``retained`` how many of them cleans keep. With a ``lock`` writers go
     on beside each other; it is the provider's name. Where it ``is_frozen`` all clocks stand still.
+    ``version`` is that of the table's format.
     """
 
     seed: int
@@ -54,13 +55,14 @@ class History:
     is_lazy: bool = False
     lock: str = ""
     is_frozen: bool = False
+    version: int = 6
 
     def __str__(self) -> str:
         kind = "merge-on-read" if self.has_logs else "copy-on-write"
         how = ", ".join(filter(None, ("lazily" if self.is_lazy else "", self.lock)))
         lines = [
-            f"seed {self.seed}: {kind}, {self.commits_before} writes before,"
-            f" bursts of {self.burst},"
+            f"seed {self.seed}: {kind} of version {self.version},"
+            f" {self.commits_before} writes before, bursts of {self.burst},"
             f" cleans keep {self.retained}{how and f', {how}'}"
         ]
         for number, actor in enumerate(self.actors):

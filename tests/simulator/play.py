@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 from pyhudi.actions.commit import CommitMetadata
+from pyhudi.config.versions import TableVersion
 from pyhudi.config.write import WriteConfig
 from pyhudi.errors import (
     ConflictError,
@@ -58,7 +59,7 @@ from tests.simulator.files import Files, ProcessFiles
 from tests.simulator.history import History, Step
 from tests.simulator.rows import Asked, DoubleError, read_rows
 from tests.simulator.speed import remembered
-from tests.simulator.truth import Truth
+from tests.simulator.truth import Truth, instant_of
 from tests.simulator.world import Kind, Process, World, WorldClock
 from tests.support.in_process import CONFIG, MERGE_ON_READ, archived_in, leftovers, options_of
 from tests.support.orders import OPERATION, SCHEMA
@@ -317,7 +318,7 @@ class Play:
         self.world.completed += is_commit
         asked = {} if outcome is None else outcome.asked
         if outcome is not None and outcome.asked_always:
-            instant = path.rpartition("/")[2].partition(".")[0]
+            instant = instant_of(path)
             asked = {instant: outcome.asked_always}
         self.truth.note(path, is_there=is_there, is_late=is_late, asked=asked, step=outcome)
 
@@ -326,7 +327,7 @@ class Play:
 
         Just now is since the process looked for the last time: it took that writer for dead.
         """
-        instant = path.rpartition("/")[2].partition(".")[0]
+        instant = instant_of(path)
         if self._process().saw < self.world.completed:
             return True
         return any(
@@ -338,10 +339,11 @@ class Play:
 
         A run that comes late has lost its files.
         """
-        instant = path.rpartition("/")[2].partition(".")[0]
+        instant = instant_of(path)
         if not self._is_rolled_back(instant):
             return False
-        if not self.files.exists(f".hoodie/{instant}.compaction.requested"):
+        folder = path.rpartition("/")[0]
+        if not self.files.exists(f"{folder}/{instant}.compaction.requested"):
             return True
         stats = CommitMetadata.from_bytes(self.files.read(path)).write_stats
         return any(stat.path not in self.files.files for stat in stats)
@@ -368,9 +370,12 @@ class Play:
         if not is_there and path.endswith(".rollback.requested"):
             self.truth.judge_late(self._is_rolled_back)
         if len(self.truth.states) > before and not (self.truth.late or self.is_beyond):
-            if is_there and is_past_lock and not self._is_as_told():
+            early = self.truth.ends_too_early() if is_there else None
+            if is_there and is_past_lock and (early or not self._is_as_told()):
                 self.truth.mark_late(path)
                 return
+            if early:
+                raise self._stop(f"{early} appears after a write with a later completion time")
             self._check_now(f"after {path.rpartition('/')[2]} {'appeared' if is_there else 'went'}")
 
     def _is_as_told(self) -> bool:
@@ -490,6 +495,8 @@ class Play:
         """Whether it is the log file of a write that was taken back by a block."""
         if path.startswith(f"{HEARTBEATS}/.waiting-"):
             return True  # of one that died, with a clock that was ahead
+        if path.startswith(f"{HEARTBEATS}/.ending-") and path.endswith("-savepoint"):
+            return True  # whoever saves that write again takes it
         if ".log." not in path or path not in self.files.files:
             return False
         with self.files.open_input(path) as source:
@@ -520,7 +527,9 @@ class Play:
                 )
 
     def _make_table(self) -> None:
-        made, truth, now_ms = _made(type(self), self.history.has_logs, self.history.commits_before)
+        made, truth, now_ms = _made(
+            type(self), self.history.has_logs, self.history.commits_before, self.history.version
+        )
         self.files = made.copy()
         self.files.now_ms = lambda: self.world.now_ms
         self.truth = truth.copy(self._doing)
@@ -543,20 +552,24 @@ def _delete_lock(environment: Environment) -> None:
     environment.open_storage("").delete(".hoodie/lock")
 
 
-@lru_cache(maxsize=32)
-def _made(kind: type[Play], has_logs: bool, commits: int) -> tuple[Files, Truth, float]:
+@lru_cache(maxsize=64)
+def _made(
+    kind: type[Play], has_logs: bool, commits: int, version: int
+) -> tuple[Files, Truth, float]:
     """A table with some writes."""
-    history = History(seed=0, has_logs=has_logs, actors=())
+    history = History(seed=0, has_logs=has_logs, actors=(), version=version)
     play = kind(history)
     maker = Process(98, 98)
     play.world.processes.append(maker)
     # Which says what the footers of stand-ins do not.
     schema = dumps(arrow_to_avro(SCHEMA, "orders"))
-    config = replace(MERGE_ON_READ if has_logs else CONFIG, ordering_fields=())
-    create_table(
-        play.files,
-        replace(config, raw={"hoodie.table.create.schema": schema}),
+    config = replace(
+        MERGE_ON_READ if has_logs else CONFIG,
+        version=TableVersion(version),
+        ordering_fields=(),
+        raw={"hoodie.table.create.schema": schema},
     )
+    create_table(play.files, config)
     play.files.told = play.truth_only
     with _seeded(random.Random(0), play.world):
         for number in range(commits):
@@ -596,6 +609,7 @@ def _options(history: History) -> dict[str, str]:
         }
     if history.is_lazy:
         more["hoodie.clean.failed.writes.policy"] = "LAZY"
+    more["hoodie.write.table.version"] = str(history.version)
     kind = "MERGE_ON_READ" if history.has_logs else "COPY_ON_WRITE"
     # By commit time: who is later wins, whatever its clock said.
     ordering = "hoodie.datasource.write.precombine.field"

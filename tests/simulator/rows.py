@@ -15,6 +15,7 @@ from functools import partial
 from pyhudi.actions.commit import WriteStat
 from pyhudi.config.options.operations import Operation
 from pyhudi.config.table import TableType
+from pyhudi.config.versions import TableVersion
 from pyhudi.filegroup.names import base_file_name, file_path
 from pyhudi.filegroup.slices import AppendTarget, BaseFile, FileSlice, GroupId
 from pyhudi.fileslice.logs import KnownWrites, counted_blocks
@@ -74,19 +75,37 @@ def write_files(begun: Begun, asked: Asked) -> Written:
         inserts[_group_for(asked, partition, bases, targets)][key] = value
     if not (updates or inserts or run.config.recorded_operation.replaces):
         return Written()
-    begun.instant.start(run.metadata({}))
+    begun.instant.start(run.metadata(_intent(updates, targets)))
     stats = []
     instant = begun.instant.instant
     for group in sorted({*updates, *inserts}):
         target, base = targets.get(group), bases.get(group)
         if target is not None and group not in inserts:
-            stats.append(append(table.storage, instant, target, updates[group]))
+            log = log_of(target, table.config.version, instant)
+            stats.append(append(table.storage, instant, log, updates[group]))
             continue
         stored = {} if base is None else read_base(table.storage, base)
         merged = _merged(stored, {**updates.get(group, {}), **inserts.get(group, {})})
         own = group if base is not None else (group[0], f"{new_file_id_prefix()}-0")
         stats.append(write_base(table.storage, instant, own, merged, base))
     return Written(stats=tuple(stats), replaced=replaced)
+
+
+def _intent(
+    updates: Iterable[GroupId], targets: Mapping[GroupId, AppendTarget]
+) -> dict[str, tuple[WriteStat, ...]]:
+    """The slices that a write is about to append to, as its inflight instant says."""
+    planned: dict[str, tuple[WriteStat, ...]] = defaultdict(tuple)
+    for group in updates:
+        if (target := targets.get(group)) is not None:
+            stat = WriteStat(file_id=group[1], prev_commit=target.base_instant)
+            planned[group[0]] += (stat,)
+    return planned
+
+
+def log_of(target: AppendTarget, version: TableVersion, instant: str) -> AppendTarget:
+    """What a write appends to: log files with its name, or those of the slice."""
+    return target.of_write(instant) if version.logs_name_their_write else target
 
 
 def _located(
@@ -174,11 +193,13 @@ def append(
     task: TaskIdentity = _TASK,
 ) -> WriteStat:
     """A log file of one block, as the slice's next one."""
-    name = target.file_name(target.next_version, task.log_token(instant))
+    names_write = target.base_instant == instant
+    token = task.write_token if names_write else task.log_token(instant)
+    name = target.file_name(target.next_version, token)
     path = file_path(target.partition, name)
     if not (target.log_files or target.base_file):
         ensure_partition(storage, target.partition, instant)
-    leave_marker(storage, instant, path, MarkerType.APPEND)
+    leave_marker(storage, instant, path, MarkerType.CREATE if names_write else MarkerType.APPEND)
     header: dict[int, str] = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: "{}"}
     if compacted:
         header[HeaderKey.COMPACTED_BLOCK_TIMES] = ",".join(compacted)
@@ -221,7 +242,7 @@ def log_compact_slice(
     if not changes:
         return []
     instants = reversed(tuple(dict.fromkeys(block.instant for block in blocks)))
-    target = AppendTarget.after(found)
+    target = log_of(AppendTarget.after(found), context.version, context.instant)
     return [append(storage, context.instant, target, changes, tuple(instants), task)]
 
 

@@ -156,6 +156,16 @@ def _lease_outlived(seed: int, chooser: random.Random) -> History:
     return History(seed, has_logs=False, actors=actors, lock=LOCKS[1], commits_before=1)
 
 
+def _overtaken_elsewhere(seed: int, chooser: random.Random) -> History:
+    """A writer is suspended at its commit past its lease, while another writes other files."""
+    rows = {("x", "a"): "w"}, {("y", "b"): "v"}
+    first, second = (Step("upsert", Asked(Operation.UPSERT, each)) for each in rows)
+    incident = Incident(chooser.randint(33, 38), Kind.PAUSES_BEFORE, 20_000)
+    actors = Actor(0, (first,), (incident,)), Actor(1, (replace(second, rest_ms=300),))
+    has_logs = chooser.random() < 0.5
+    return History(seed, has_logs=has_logs, actors=actors, lock=LOCKS[1], commits_before=1)
+
+
 _SCENES: tuple[Callable[[int, random.Random], History], ...] = (
     _planned_beside_a_write,
     _runs_of_one_plan,
@@ -170,4 +180,5 @@ _SCENES: tuple[Callable[[int, random.Random], History], ...] = (
     _columns_at_once,
     _lock_deleted,
     _lease_outlived,
+    _overtaken_elsewhere,
 )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.simulator.draw import drawn
+from tests.simulator.draw import VERSIONS, drawn
 from tests.simulator.history import History
 from tests.simulator.play import Play
 from tests.simulator.shrink import shrunk
@@ -80,17 +80,18 @@ def problem_of(history: History, told: Told | None = None) -> str | None:
     return None
 
 
-def play_seeds(seeds: Iterable[int], told: Told) -> None:
-    """Play histories one after another."""
+def play_seeds(seeds: Iterable[int], told: Told, versions: tuple[int, ...] = VERSIONS) -> None:
+    """Play histories one after another, on tables of these versions."""
     for seed in seeds:
-        problem = problem_of(drawn(seed), told)
+        problem = problem_of(drawn(seed, versions), told)
         if problem is not None:
             told.failures.append((seed, problem))
 
 
-def described(seed: int, problem: str) -> str:
+def described(seed: int, problem: str, versions: tuple[int, ...] = VERSIONS) -> str:
     """A failure in full: the smallest history that fails, its calls, and how to play it again."""
-    history = drawn(seed)
+    history = drawn(seed, versions)
+    asked = "" if versions == VERSIONS else "".join(f" --version {each}" for each in versions)
     small = shrunk(history, lambda each: problem_of(each) is not None)
     play = Play(small, is_traced=True)
     try:
@@ -105,6 +106,6 @@ def described(seed: int, problem: str) -> str:
             "",
             *(play.world.trace or ()),
             "",
-            f"again: .venv/bin/python -m tests.simulator --seeds {seed}",
+            f"again: .venv/bin/python -m tests.simulator --seeds {seed}{asked}",
         )
     )

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from pyhudi.config.options.operations import Operation
 from tests.simulator.rows import Asked, Rows
 
-_COMPLETED = re.compile(r"\.hoodie/(\d+)\.(commit|deltacommit|replacecommit)")
+_COMPLETED = re.compile(
+    r"\.hoodie/(?:timeline/)?(\d+)(?:_(\d+))?\.(commit|deltacommit|replacecommit)"
+)
+
+
+def instant_of(path: str) -> str:
+    """The time at which an instant was requested, of whose files this is one."""
+    return path.rpartition("/")[2].partition(".")[0].partition("_")[0]
 
 
 @dataclass(slots=True)
 class Landed:
     """A write that was completed: what it did to the rows, which is nothing for a compaction, and
     the step that it was ``by``.
+
+    ``ended`` is the completion time in the name of its file, where that tells it.
 
     ``taken_back_by`` is what the process was doing that took it back. One that ``is_late`` had been
     rolled back before it was completed, or the lock had gone to others: its writer was suspended
@@ -28,6 +37,7 @@ class Landed:
     by: object
     taken_back_by: str = ""
     is_late: bool = False
+    ended: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -50,7 +60,7 @@ class Truth:
     def copy(self, doing: Callable[[], str]) -> Truth:
         """The same history so far."""
         copied = Truth(doing)
-        copied.landed = [Landed(each.instant, each.asked, each.by) for each in self.landed]
+        copied.landed = [replace(each) for each in self.landed]
         copied.states = self.states[-1:]
         return copied
 
@@ -82,7 +92,8 @@ class Truth:
             return False
         instant = found[1]
         if is_there:
-            self.landed.append(Landed(instant, asked.get(instant), step, is_late=is_late))
+            what = asked.get(instant)
+            self.landed.append(Landed(instant, what, step, is_late=is_late, ended=found[2]))
             self.late_ones += is_late
         else:
             doing = self._doing()
@@ -96,7 +107,7 @@ class Truth:
 
     def mark_late(self, path: str) -> None:
         """What was completed at a path a moment ago is late."""
-        instant = path.rpartition("/")[2].partition(".")[0]
+        instant = instant_of(path)
         for each in self.landed:
             if each.instant == instant:
                 each.is_late = True
@@ -109,6 +120,18 @@ class Truth:
             if each.is_late and not is_rolled_back(each.instant):
                 each.is_late = False
         self.states.append(self.rows())
+
+    def ends_too_early(self) -> str | None:
+        """The write that was completed last, if one that counts has a later completion time.
+
+        Readers that have seen the other go on from its time, and would pass this one by.
+        """
+        *before, last = self.landed
+        if last.ended is None or not (last.asked and last.counts):
+            return None
+        others = (each for each in before if each.counts and each.asked and each.ended)
+        is_passed = any(str(each.ended) >= last.ended for each in others)
+        return last.instant if is_passed else None
 
     def rows(self, as_of: str | None = None) -> Rows:
         """The rows now or as of an instant: what was requested until then and is completed."""

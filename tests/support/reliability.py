@@ -53,6 +53,7 @@ PROMISES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "writers beside each other: each lands whole on top of the other, or is told whom it met": (
         *("test_optimistic_writers", "test_optimistic_protocol", "test_conflict_costs"),
+        *("test_optimistic_in_later_versions", "test_completion_order"),
     ),
     "services beside writers, readers, savepoints and each other, in every order": (
         *("test_rival_services", "test_rival_restores", "test_crash_in_archive"),
@@ -136,7 +137,8 @@ _SIMULATED: Final = f"""\
 
 Two to four processes work on one table in a storage in memory: writes of every operation, cleans,
 compactions, log compactions, rollbacks, archivers, savepoints and readers, on tables of either
-type, writers one at a time or beside each other under each of the three locks. A seed draws what
+type and of versions 6, 8 and 9, writers one at a time or beside each other under each of the three
+locks. A seed draws what
 they do, whose storage call comes next, who is suspended past its heartbeat or its lease, who dies
 before or after a call, whose clock is wrong or jumps, which call fails and which answer is lost.
 `make test` plays 10,000 such histories, `make simulate` a million (`tests/simulator/`). In each:
@@ -145,6 +147,7 @@ before or after a call, whose clock is wrong or jumps, which call fails and whic
   leave, one after another; at the end also as of every instant that can still be read, and a
   reader whose calls are mixed with others' sees the rows of one moment;
 - what was acknowledged is there, what was refused is not, a key is there once;
+- in versions 8 and 9 no write appears after one with a later completion time;
 - after the next write and clean no file, marker, heartbeat or pending instant is left that no
   commit accounts for; an instant that left the timeline is in the archive, once; a savepoint has
   its files.

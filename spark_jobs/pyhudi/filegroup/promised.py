@@ -106,7 +106,7 @@ def damages(
     Shapes: ordered by path.
     Guarantees: a table whose files are as their writers left them, cleaned or not, has none.
     """
-    seen = {(each.partition, each.file_id): each.base_instant for each in slices}
+    seen = {(each.partition, each.file_id): each for each in slices}
     by_group: dict[GroupId, list[Promise]] = defaultdict(list)
     for promise in promises:
         by_group[promise.group].append(promise)
@@ -114,7 +114,7 @@ def damages(
     for group, own in by_group.items():
         if is_hidden(group):
             continue
-        newest = _newest(own, seen.get(group, ""))
+        newest = _newest(own, seen.get(group))
         for promise in own:
             problem = _problem(promise, sizes, counts)
             if promise.reach >= newest and problem:
@@ -128,10 +128,15 @@ def damages(
     return [found[path] for path in sorted(found)]
 
 
-def _newest(promises: list[Promise], seen: str) -> str:
-    """The base instant of the newest slice that must be there, of a group of which ``seen`` is."""
+def _newest(promises: list[Promise], seen: FileSlice | None) -> str:
+    """The base instant of the newest slice that must be there, of a group of which ``seen`` is.
+
+    Without its base file a slice may begin with a log file, where these name their write.
+    """
     bases = [each.slice_instant for each in promises if not each.is_log]
-    return max([seen, *bases]) or max(each.slice_instant for each in promises)
+    if seen is not None and (seen.base_file is not None or not bases):
+        bases.append(seen.base_instant)
+    return max(bases or [each.slice_instant for each in promises])
 
 
 def _problem(promise: Promise, sizes: Mapping[str, int], counts: Callable[[str], bool]) -> str:

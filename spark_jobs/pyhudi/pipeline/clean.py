@@ -44,7 +44,7 @@ from pyhudi.timeline.active import ActiveTimeline
 from pyhudi.timeline.instant import Action, Instant
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.gate import Gate
-from pyhudi.transaction.optimistic.conditions import check_no_metadata_table, check_version
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
 from pyhudi.write.failed import keep_saved
 
 # So few files are gone before a runner has started a task.
@@ -302,7 +302,6 @@ def clean_service(
         raise UnsupportedError(
             f"the table {table.config.name} at {storage.uri} {what}, and cannot be cleaned yet"
         )
-    check_version(table.config, config.concurrency, storage.uri)
     watch = Stopwatch(table.config.name, environment.runner)
     return CleanService(
         environment=environment,

@@ -56,7 +56,7 @@ from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.gate import Gate
-from pyhudi.transaction.optimistic.conditions import check_no_metadata_table, check_version
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
 from pyhudi.transaction.turn import Turn
 from pyhudi.write.context import WriteContext
 from pyhudi.write.encoding import full_file_bytes
@@ -317,7 +317,6 @@ def compaction_service(
     """
     table = replace(load_table(storage), skips_damaged=config.skip_damaged)
     check_compactable(table.config, storage.uri)
-    check_version(table.config, config.concurrency, storage.uri)
     extra = {**config.commit_metadata, **commit_metadata}
     if config.idempotency.key:
         extra[STAMP] = config.idempotency.key

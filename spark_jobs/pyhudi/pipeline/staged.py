@@ -143,6 +143,9 @@ def _plan(run: WriteRun, table: Table, profile: WorkloadProfile, found: LookupRe
 def _takes_rows(file: BaseFile, target: AppendTarget | None) -> bool:
     """Whether the base file may be rewritten: nothing was appended to it, nor will a compaction.
 
+    In table versions 8 and 9 writes count on it that keep their instant after a conflict: log files
+    that were completed since it was requested would lie on top of a base file that has them.
+
     Source: SparkUpsertDeltaCommitPartitioner.getSmallFileCandidates, Hudi 0.15 and 1.1.
     """
     return target is None or (target.base_file == file.name and not target.log_files)

@@ -59,7 +59,6 @@ from pyhudi.table.keying import (
     without_record_keys,
 )
 from pyhudi.table.table import Table, load_made
-from pyhudi.transaction.optimistic.conditions import check_version
 
 # Operations to which rows only say where; their other columns do not matter.
 _KEYS_ALONE = (Operation.DELETE, Operation.DELETE_PARTITION)
@@ -125,7 +124,6 @@ def resolve_target(
         config = table.config
         _check_writable(table)
         _check_matches(config, write, path)
-    check_version(config, write.concurrency, path)
     check_virtual_keys(config)
     check_dropped_columns(config)
     check_hash_fields(write.index, config)

@@ -24,7 +24,12 @@ from pyhudi.storage.storage import FileStatus, Storage
 from pyhudi.storage.versioned import is_flat
 from pyhudi.timeline import layout
 from pyhudi.timeline.clock import Clock, instant_time, next_instant_time
-from pyhudi.timeline.ending import agreed_ending, completed_among, forget_ending
+from pyhudi.timeline.ending import (
+    agreed_ending,
+    completed_among,
+    forget_ending,
+    rising_ending,
+)
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.timeline.whole import WHOLE
@@ -208,8 +213,21 @@ class ActiveTimeline:
         """Make an instant inflight, with what it is about to do if that is known."""
         self._create(instant.in_state(State.INFLIGHT), self._encoded(plan))
 
+    def ending(self, instant: Instant, clock: Clock, skew_ms: int | None = None) -> Instant:
+        """An instant as it is to be completed now, in layout 2 with the time of that.
+
+        ``skew_ms`` is given beside others who complete theirs, see ``rising_ending``; else the time
+        is noted, see ``agreed_ending``.
+        """
+        if self.version.timeline_layout is TimelineLayout.ONE:
+            return instant.in_state(State.COMPLETED)
+        if skew_ms is None:
+            return agreed_ending(self.storage, instant, self.zone, clock, self.load)
+        with located(self.where(instant)):
+            return rising_ending(instant, self.zone, clock, self.load, skew_ms)
+
     def complete(self, instant: Instant, metadata: Metadata | None, clock: Clock) -> Instant:
-        """Complete an instant, and give it as it is then.
+        """Complete an instant, and give it as it is then; one with an ``ending`` keeps that.
 
         Guarantees: a call that failed after the file had appeared has done its work. Of those who
             complete one instant one succeeds, the others get AlreadyExistsError; in layout 2 too,
@@ -218,9 +236,8 @@ class ActiveTimeline:
         Source: HoodieActiveTimeline, Hudi 0.15 (layout 1: states are files of their own) and 1.1
             (layout 2).
         """
-        completed, body = instant.in_state(State.COMPLETED), self._encoded(metadata)
-        if self.version.timeline_layout is TimelineLayout.TWO:
-            completed = agreed_ending(self.storage, instant, self.zone, clock, self.load)
+        completed = instant if instant.is_completed else self.ending(instant, clock)
+        body = self._encoded(metadata)
         try:
             self._create(completed, body)
         except StorageError as error:

@@ -105,13 +105,17 @@ def next_instant_time(clock: Clock, zone: TimelineZone, after: str | None) -> st
     return _millisecond_after(after)
 
 
-def wait_until_after(clock: Clock, time: str, zone: TimelineZone) -> None:
-    """Let a moment pass until the clock is beyond an instant time.
+def wait_until_after(clock: Clock, time: str, zone: TimelineZone, skew_ms: int = 0) -> None:
+    """Let a moment pass until the clock is beyond an instant time, and those of others are too.
 
-    Not: for longer than a second, where the timeline is ahead of the clock.
+    Units: ``skew_ms`` in milliseconds.
+    Not: for longer than a second more, where the timeline is ahead of the clock.
+    Source: SkewAdjustingTimeGenerator, Hudi 1.0 to 1.2, which sleeps for the skew after each draw.
     """
+    if skew_ms:
+        clock.sleep(skew_ms / 1000)
     for _ in range(_MOST_WAIT_MS):
-        if instant_time(clock.now_ms(), zone) > time:
+        if instant_time(clock.now_ms() - skew_ms, zone) > time:
             return
         clock.sleep(0.001)
 

@@ -8,6 +8,10 @@ Whoever ends an instant therefore notes the time first, in a file of which there
 
 and whoever finds one takes the time that it says. The note goes when the instant is completed; it
 lies where Hudi looks for nothing, beside the heartbeats that writers list anyway.
+
+Where writers go on beside each other these times say who came first, so they have to rise in the
+order in which the instants appear. Whoever ends a write there is alone in it and notes nothing: it
+draws again whenever others may have ended since, after a lost lock or where a later time is seen.
 """
 
 from __future__ import annotations
@@ -56,6 +60,39 @@ def agreed_ending(
     raise StorageError(
         f"what is noted of the end of {instant.time} goes whenever it is asked for; retry",
         where=storage.uri,
+    )
+
+
+def rising_ending(
+    instant: Instant,
+    zone: TimelineZone,
+    clock: Clock,
+    load: Callable[[], Timeline],
+    skew_ms: int,
+) -> Instant:
+    """The completed instant, with a time that is later than that of whatever is completed by now.
+
+    To be called with the lock held, by the only one who ends the instant. The clock has passed the
+    time by more than other clocks differ: who draws afterwards draws a later one without a look.
+
+    Units: ``skew_ms`` in milliseconds.
+
+    Raises:
+        StorageError: others end instants whenever this one is about to, as the lock keeps nobody
+            out, or the storage failed.
+    Source: SkewAdjustingTimeGenerator, Hudi 1.0 to 1.2; BaseHoodieWriteClient.commitStats, which
+        draws and completes under one hold of the lock.
+    """
+    for _ in range(_TRIES):
+        latest = load().latest_time or ""
+        drawn = next_instant_time(clock, zone, max(latest, instant.time))
+        wait_until_after(clock, drawn, zone, skew_ms)
+        now = load()
+        if max(now.completions().values(), default="") < drawn:
+            return completed_among(now, instant) or instant.in_state(State.COMPLETED, drawn)
+    raise StorageError(
+        f"others complete instants whenever {instant.time} is about to be, and the lock does not "
+        "keep them out; retry"
     )
 
 

@@ -218,11 +218,15 @@ class InstantRun:
         completed = instant
         try:
             with writer.gate.hold() as lock:
+                # Alone it waits for its time first, and has the last look right before it ends.
+                is_alone = not writer.gate.is_shared
+                ended = writer.active.ending(instant, writer.clock) if is_alone else instant
                 self._exclusion.check_held(writer, instant, files, self._heartbeat)
                 agreed = self._exclusion.agree(writer, instant, metadata)
+                ended = ended if is_alone else self._rising_ending()
                 self._check_heartbeat()
                 lock.confirm()
-                completed = complete_instant(writer.active, instant, agreed, writer.clock)
+                completed = complete_instant(writer.active, ended, agreed, writer.clock)
                 seen = check_kept(writer, completed, instant, self._heartbeat, self._undone_before)
                 self.completed_at = None if seen is None else seen.written(completed)
                 self._is_complete = True
@@ -235,6 +239,14 @@ class InstantRun:
                 raise
             _log.warning("%s is committed, its lock not given back: %s", self.instant, failure)
         return completed
+
+    def _rising_ending(self) -> Instant:
+        """The instant as it is to be completed beside others.
+
+        Its time is drawn under the lock, and again whenever the lock was lost since.
+        """
+        writer, skew_ms = self._writer, self._writer.concurrency.clock_skew_ms
+        return writer.active.ending(self._pending, writer.clock, skew_ms)
 
     def _check_heartbeat(self) -> None:
         """Refuse to commit where others may have taken this writer for dead, and act on it."""

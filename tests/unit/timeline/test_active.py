@@ -1,5 +1,6 @@
 """The active timeline on storage."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from pyhudi.config.versions import TableVersion
 from pyhudi.errors import AlreadyExistsError, CorruptTableError, MissingFileError, StorageError
 from pyhudi.storage.schemes import open_storage
 from pyhudi.table.table import open_table
+from pyhudi.timeline.active import ActiveTimeline
+from pyhudi.timeline.clock import instant_time, next_instant_time
 from pyhudi.timeline.ending import note_ending, sweep_endings
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
@@ -212,6 +215,68 @@ def test_an_instant_ends_after_all_that_the_timeline_has() -> None:
     clock = FakeClock(0)
     done = active.complete(commit(), None, clock)
     assert done.completion_time == "20260102030405680"
+
+
+class Beside(FakeClock):
+    """A clock of one beside whom others do something while it sleeps for long, as often as said."""
+
+    def __init__(self, now_ms: int, act: Callable[[], object], times: int = 1) -> None:
+        super().__init__(now_ms)
+        self.act, self.left, self.slept = act, times, list[float]()
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        super().sleep(seconds)
+        if self.left and seconds > 0.1:
+            self.left -= 1
+            self.act()
+
+
+def ended_elsewhere(active: ActiveTimeline, later_by_ms: int) -> Callable[[], None]:
+    """Others who complete an instant of their own, at a later time each."""
+
+    def end() -> None:
+        latest = active.load().latest_time
+        at = next_instant_time(FakeClock(later_by_ms), active.zone, latest)
+        other = Instant(time=at, action=Action.COMMIT, state=State.REQUESTED)
+        active.request(other, None)
+        active.complete(other, None, FakeClock(later_by_ms))
+
+    return end
+
+
+def test_beside_others_the_lock_is_held_until_their_clocks_have_passed_the_end() -> None:
+    active = active_of(MemoryStorage(), TableVersion.NINE)
+    active.request(commit(), None)
+    clock = Beside(1_800_000_000_000, lambda: None)
+    ending = active.ending(commit(), clock, 200)
+    assert clock.slept[0] == 0.2
+    assert ending.completion_time < instant_time(clock.now_ms() - 200, active.zone)
+    assert active.complete(ending, None, clock) == ending, "a time that was drawn stays"
+
+
+def test_beside_others_an_end_is_drawn_again_until_nobody_has_a_later_one() -> None:
+    active = active_of(MemoryStorage(), TableVersion.NINE)
+    active.request(commit(), None)
+    clock = Beside(1_800_000_000_000, ended_elsewhere(active, 1_800_000_900_000), times=2)
+    ending = active.ending(commit(), clock, 200)
+    assert clock.slept.count(0.2) == 3
+    assert ending.completion_time > max(active.load().completions().values())
+
+
+def test_an_end_beside_others_whom_no_lock_keeps_out_is_given_up() -> None:
+    active = active_of(MemoryStorage(), TableVersion.NINE)
+    active.request(commit(), None)
+    clock = Beside(1_800_000_000_000, ended_elsewhere(active, 1_800_000_900_000), times=1_000)
+    with pytest.raises(StorageError, match="the lock does not keep them out") as raised:
+        active.ending(commit(), clock, 200)
+    assert raised.value.where.endswith(f"{T}.commit.requested")
+
+
+def test_in_layout_1_an_end_beside_others_has_no_time() -> None:
+    active = active_of(MemoryStorage(), TableVersion.SIX)
+    ending = active.ending(commit(), FakeClock(0), 200)
+    assert (ending.state, ending.completion_time) == (State.COMPLETED, None)
 
 
 def test_an_instant_that_cannot_be_read_says_where() -> None:

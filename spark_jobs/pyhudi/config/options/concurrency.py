@@ -115,8 +115,8 @@ CLOCK_SKEW_MS = declare(
 )
 """milliseconds by which the clocks of writers may be apart before a warning; a timeline that is a
 minute ahead is refused unless this is more. Instants are later than all on the timeline whatever
-the clocks say, so that nobody waits so long as Hudi does; 200 without it, and 1 with
-InProcessLockProvider"""
+the clocks say; a commit to a table of version 8 or 9 waits for so long, as Hudi's do; 200 without
+it, and 1 with InProcessLockProvider"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from pyhudi.table.table import Table, load_table
 from pyhudi.timeline.instant import Instant
 from pyhudi.transaction.exclusion import Writer
 from pyhudi.transaction.gate import Gate
-from pyhudi.transaction.optimistic.conditions import check_no_metadata_table, check_version
+from pyhudi.transaction.optimistic.conditions import check_no_metadata_table
 from pyhudi.transaction.turn import Turn
 
 T = TypeVar("T")
@@ -60,7 +60,6 @@ class ServiceRun:
                 f"the table {table.config.name} {what}, and its writes are not taken back",
                 where=table.storage.uri,
             )
-        check_version(table.config, config.concurrency, table.storage.uri)
         watch = Stopwatch(table.config.name, environment.runner)
         return cls(
             environment=environment,

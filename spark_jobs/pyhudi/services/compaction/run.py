@@ -33,6 +33,7 @@ from pyhudi.services.recovery import recover
 from pyhudi.services.rollback import revert_compaction, rollback_target, rollbacks_of
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import Metadata, Seen
+from pyhudi.timeline.clock import wait_until_after
 from pyhudi.timeline.instant import Action, Instant, State
 from pyhudi.timeline.timeline import Timeline
 from pyhudi.transaction.exclusion import Writer
@@ -89,7 +90,19 @@ def schedule(
                 if not _logs_on_top(table, at):
                     writer.active.remove(_compaction(at))
                 raise
+            _let_clocks_pass(writer, at)
         return requested
+
+
+def _let_clocks_pass(writer: Writer, at: str) -> None:
+    """Keep the lock until whoever completes a write afterwards does so later than a plan.
+
+    What is completed earlier lies below it, and its base file would hide that. Others draw the time
+    by clocks of their own.
+    """
+    config, concurrency = writer.table.config, writer.concurrency
+    if writer.gate.is_shared and config.version.logs_name_their_write:
+        wait_until_after(writer.clock, at, config.timezone, concurrency.clock_skew_ms)
 
 
 def _check_undisturbed(writer: Writer, own: str) -> None:
@@ -247,15 +260,15 @@ class OneRunOfAPlan:
     def __init__(self) -> None:
         self._earlier: frozenset[MarkedFile] = frozenset()
         self.undone_before: tuple[Instant, ...] = ()
-        self._counted: frozenset[str] = frozenset()
+        self._known: frozenset[str] = frozenset()
         self._number = 0
 
     def remember(self, writer: Writer, table: Table, instant: str, number: int) -> None:
         """What there is of earlier runs: of this run's time only what is not among it can be.
 
-        The writes of the ``table`` are those whose blocks the run counts.
+        The writes of the ``table`` are those whose log files the run knows.
         """
-        self._number, self._counted = number, _completed_writes(table.timeline)
+        self._number, self._known = number, _below(table.timeline, instant)
         self._earlier = frozenset(read_markers(writer.storage, instant))
         self.undone_before = rollbacks_of(writer.active, writer.active.load(), instant)
 
@@ -288,6 +301,13 @@ class OneRunOfAPlan:
             or rollbacks_of(writer.active, timeline, instant.time) != self.undone_before
         ):
             raise _taken_over(writer, instant)
+        late = (each for each in _below(timeline, instant.time) if each not in self._known)
+        if (found := next(late, None)) is not None:
+            raise ConflictError(
+                f"the write {found} has completed at a time before compaction {instant.time}, "
+                "which does not know its log files and would hide them; run the compaction again",
+                where=writer.storage.uri,
+            )
 
     def agree(self, _: Writer, __: Instant, metadata: Metadata | None) -> Metadata | None:
         """Writers have seen the plan, and keep out of its way."""
@@ -301,8 +321,10 @@ class OneRunOfAPlan:
         return name is not None and name.write_token.split("-")[1:2] == [str(self._number)]
 
 
-def _completed_writes(timeline: Timeline) -> frozenset[str]:
-    return frozenset(found.time for found in timeline.write_instants().completed())
+def _below(timeline: Timeline, instant: str) -> frozenset[str]:
+    """The writes whose log files lie below a compaction, where completion times tell."""
+    done = timeline.completions()
+    return frozenset(time for time, ended in done.items() if ended < instant)
 
 
 def _being_undone(writer: Writer, timeline: Timeline) -> Iterator[str]:

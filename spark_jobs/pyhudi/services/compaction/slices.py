@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pyhudi.actions.compaction import CompactionOperation, CompactionPlan
 from pyhudi.errors import CorruptTableError
@@ -21,7 +22,8 @@ def planned_slices(plan: CompactionPlan, table: Table, instant: str) -> tuple[Fi
     """The slices of the plan at an instant, with the sizes of their files.
 
     In table versions 8 and 9 a slice is left out that has log files now of which the plan does not
-    know: its base file would hide them. The next plan takes it.
+    know: its base file would hide them. The next plan takes it. What the plan knows of writes that
+    are not committed may be gone, and does not count.
 
     Raises:
         CorruptTableError: a file of the plan is gone, or one that was committed is damaged.
@@ -30,7 +32,8 @@ def planned_slices(plan: CompactionPlan, table: Table, instant: str) -> tuple[Fi
     """
     partitions = sorted({operation.partition for operation in plan.operations})
     listed = table.files(partitions)
-    late = _unplanned(plan, listed, instant) if _is_by_completion(table) else {}
+    by_completion = table.config.version.logs_name_their_write
+    late = _unplanned(plan, listed, instant) if by_completion else {}
     if late:
         _log.warning(
             "%s: %d of %d file slices of compaction %s are left as they are: log files were "
@@ -41,7 +44,7 @@ def planned_slices(plan: CompactionPlan, table: Table, instant: str) -> tuple[Fi
     bases = {(file.partition, file.name): file for file in listed.base_files}
     logs = {(log.partition, str(log.name)): log for log in listed.log_files}
     return tuple(
-        _slice(each, bases, logs, table.storage.uri)
+        _slice(_counted(each, listed) if by_completion else each, bases, logs, table.storage.uri)
         for each in plan.operations
         if each.file_group not in late
     )
@@ -74,8 +77,12 @@ def _slice(
     )
 
 
-def _is_by_completion(table: Table) -> bool:
-    return table.config.version.logs_name_their_write
+def _counted(operation: CompactionOperation, listed: TableFiles) -> CompactionOperation:
+    """An operation with those of its log files whose write is committed."""
+    is_committed = listed.timeline.committed_test()
+    named = ((name, LogFile.of(operation.partition, name, 0)) for name in operation.log_files)
+    kept = (name for name, log in named if log and listed.order.is_read(log, is_committed))
+    return replace(operation, log_files=tuple(kept))
 
 
 def _unplanned(plan: CompactionPlan, listed: TableFiles, instant: str) -> dict[GroupId, LogFile]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 from pyhudi.config.instant_text import elapsed_seconds
-from pyhudi.config.options.concurrency import CLOCK_SKEW_MS, MODE, ConcurrencyConfig
-from pyhudi.config.table import TableConfig, TimelineZone
+from pyhudi.config.options.concurrency import CLOCK_SKEW_MS
+from pyhudi.config.table import TimelineZone
 from pyhudi.errors import RequestError, UnsupportedError
 from pyhudi.table.table import Table
 from pyhudi.timeline.active import Seen
@@ -70,21 +70,6 @@ def warn_of_other_zones(table: Table, seen: Seen) -> None:
 def _is_of_zones(seconds: float) -> bool:
     quarters = round(seconds / _QUARTER_S)
     return quarters > 0 and abs(seconds - quarters * _QUARTER_S) <= _SLACK_S
-
-
-def check_version(config: TableConfig, concurrency: ConcurrencyConfig, where: str) -> None:
-    """Refuse writers beside others where completion times tell who came first.
-
-    Raises:
-        UnsupportedError: a table of such a version.
-    """
-    if concurrency.is_optimistic and not config.version.is_written:
-        raise UnsupportedError(
-            f"{MODE.key} is {concurrency.mode.value}, and the table {config.name} has the version "
-            f"{config.version.value}: writers of version 6 alone go on beside each other as yet. "
-            f"Leave {MODE.key} out, and writers of ours wait for each other",
-            where=where,
-        )
 
 
 def check_no_metadata_table(table: Table) -> None:

@@ -148,14 +148,19 @@ class Shared:
         """A conflict with what was committed between the last look and the commit point.
 
         The lock has not kept the other out: it was lost in between. One that goes on from this
-        instant came after it.
+        instant came after it. Where completion times tell who came first, one that was seen first
+        and has a later time is in the way whatever it wrote: readers have gone on from its time.
         """
         try:
             own, look = self._others.change_of(instant), self._others.look(seen)
             if own is None:
                 return None
-            after = {each.instant for each in _gone_on_from(own, look.changes)}
-            found = [each for each in look.conflicts(own, self._rules) if each.other not in after]
+            found = [*look.conflicts(own, self._rules), *_completed_later(instant, look)]
+            if not found:
+                return None
+            changes = map(self._others.with_bases, look.changes)
+            after = {each.instant for each in _gone_on_from(own, changes)}
+            found = [each for each in found if each.other not in after]
         except (StorageError, CorruptTableError) as failure:
             _log.warning("nobody looked who committed beside %s: %s", instant.time, failure)
             return None
@@ -304,14 +309,25 @@ def _gone_on_from(own: Change, changes: Iterable[Change]) -> list[Change]:
     return seen[1:]
 
 
+def _completed_later(instant: Instant, look: Look) -> Iterator[Conflict]:
+    """Those that have a later completion time than an instant that has just appeared."""
+    own = instant.completion_time
+    if own is None:
+        return
+    for each in look.changes:
+        if (each.instant.completion_time or "") > own and not each.moves_no_row:
+            yield Conflict.with_change(each, "was completed at a later time, and was seen first")
+
+
 def _check_latest(table: Table, instant: Instant) -> None:
     """Refuse to go on from a write of a later instant, behind which one's own would be hidden.
 
-    Files of a file group follow each other by their instants. A conflict it would be no more: the
-    snapshot has that write.
+    Files of a file group follow each other by their instants, and log files by when they were
+    completed, where that is known. A conflict it would be no more: the snapshot has that write.
     """
     done = table.timeline.write_instants().completed()
-    if later := tuple(found.time for found in done if found.time > instant.time):
+    ended = {found.time: found.completion_time or found.time for found in done}
+    if later := tuple(time for time in ended if max(time, ended[time]) > instant.time):
         raise WriteConflictError(
             f"{instant.action.value} {instant.time} cannot begin: another writer was faster "
             f"(instant {later[-1]}), since the lock was lost; retry",

@@ -88,6 +88,17 @@ class Others:
         except (MissingFileError, CorruptTableError):
             return Change(instant=pending)
 
+    def with_bases(self, change: Change) -> Change:
+        """A completed change with the base files below its log files among what it has known.
+
+        Where log files name their write, its statistics name no other file: what the write said
+        that it was about to do tells.
+        """
+        if not (change.bases and self.table.config.version.logs_name_their_write):
+            return change
+        begun = self.begun(change.instant.in_state(State.INFLIGHT))
+        return replace(change, known=change.known | begun.known)
+
     def _plans(self, found: Candidates) -> Iterator[Change]:
         active = self.table.active
         for instant in found.planned:
