@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from pyhudi.config.options.keygen import COMPLEX, plain_class
-from pyhudi.config.options.merging import PAYLOAD_PROPERTY
+from pyhudi.config.options.keygen import COMPLEX, CUSTOM, plain_class
+from pyhudi.config.options.merging import PAYLOAD_PROPERTY, MergeMode
+from pyhudi.config.options.recorded_merging import LEGACY_PAYLOAD_PROPERTY
 from pyhudi.config.table import TableConfig
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import UnsupportedError
 
-LEGACY_PAYLOAD: Final = "hoodie.table.legacy.payload.class"
-"""Where version 9 keeps the payload class that a table had before."""
 _INITIAL: Final = "initial.version"
+_ORDERS: Final = (MergeMode.COMMIT_TIME, MergeMode.EVENT_TIME)
 
 
 def changed_config(config: TableConfig, to: TableVersion) -> TableConfig:
@@ -29,6 +29,7 @@ def changed_config(config: TableConfig, to: TableVersion) -> TableConfig:
     Source: SevenToEightUpgradeHandler, EightToNineUpgradeHandler, NineToEightDowngradeHandler and
     EightToSevenDowngradeHandler, Hudi 1.1.
     """
+    _check_merging(config)
     _check_keys(config, to)
     _check_order(config, to)
     known = replace(config, payload_class=config.merge_mode.value)
@@ -36,7 +37,7 @@ def changed_config(config: TableConfig, to: TableVersion) -> TableConfig:
     kept = {
         key: value
         for key, value in config.raw.items()
-        if (key not in was or key in is_to_be or not value) and key != LEGACY_PAYLOAD
+        if (key not in was or key in is_to_be or not value) and key != LEGACY_PAYLOAD_PROPERTY
     }
     said = {key: value for key, value in is_to_be.items() if was.get(key) != value}
     found = TableConfig.from_properties({**kept, **said, **_beside(config, to, {**kept, **said})})
@@ -55,8 +56,19 @@ def _beside(config: TableConfig, to: TableVersion, said: Mapping[str, str]) -> d
     if to is TableVersion.EIGHT:
         found[PAYLOAD_PROPERTY] = config.merge_mode.value
     if to is TableVersion.NINE:
-        found[LEGACY_PAYLOAD] = config.raw.get(LEGACY_PAYLOAD, payload)
+        found[LEGACY_PAYLOAD_PROPERTY] = config.raw.get(LEGACY_PAYLOAD_PROPERTY, payload)
     return found
+
+
+def _check_merging(config: TableConfig) -> None:
+    """Refuse what the versions name in ways of their own, and what records are filled by."""
+    is_plain = config.partial_update is None and config.delete_marker is None
+    if config.merge_mode not in _ORDERS or not is_plain:
+        how = config.payload_class or config.partial_update or config.merge_mode.value
+        raise UnsupportedError(
+            f"the table {config.name} merges records by {how}, and its version is not changed "
+            "here; let Hudi do that"
+        )
 
 
 def _check_keys(config: TableConfig, to: TableVersion) -> None:
@@ -64,6 +76,11 @@ def _check_keys(config: TableConfig, to: TableVersion) -> None:
 
     Source: KeyGenUtils.isComplexKeyGeneratorWithSingleRecordKeyField, Hudi 1.1.
     """
+    if plain_class(config.key_generator_class or "") == CUSTOM:
+        raise UnsupportedError(
+            f"the table {config.name} has the key generator {config.key_generator_class}, of whose "
+            "fields versions keep the kinds in two ways; let Hudi change its version"
+        )
     is_single = len(config.record_key_fields) == 1
     is_complex = plain_class(config.key_generator_class or "") == COMPLEX
     if is_single and is_complex and TableVersion.NINE in (config.version, to):

@@ -36,7 +36,7 @@ from pyhudi.filegroup.slices import GroupId
 from pyhudi.services.recovery import recover
 from pyhudi.storage.storage import Storage
 from pyhudi.table.archived import ArchivedTimeline
-from pyhudi.table.create import why_not_made, why_not_written
+from pyhudi.table.create import why_not_written
 from pyhudi.table.history import ACTION, COMPLETION_TIME, METADATA, PLAN, TIME
 from pyhudi.table.history_writing import append, base_of
 from pyhudi.table.metadata_table import disable
@@ -76,10 +76,9 @@ def plan_change(table: Table, to: TableVersion) -> VersionChange:
     after = changed_config(config, to)
     reasons = (
         "was bootstrapped" if config.bootstrap_base_path is not None else None,
-        "deletes by a marker" if config.delete_marker is not None else None,
         "has no writes" if table.timeline.last_completed is None else None,
         why_not_written(config),
-        why_not_made(after),
+        why_not_written(after),
     )
     reason = next((each for each in reasons if each is not None), None)
     if reason is not None:

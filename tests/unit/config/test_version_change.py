@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pyhudi.config.options.merging import MODE_PROPERTY, PAYLOAD_PROPERTY
+from pyhudi.config.options.recorded_merging import LEGACY_PAYLOAD_PROPERTY
 from pyhudi.config.table import TableConfig
-from pyhudi.config.version_change import LEGACY_PAYLOAD, changed_config
+from pyhudi.config.version_change import changed_config
 from pyhudi.config.versions import TableVersion
 from pyhudi.errors import UnsupportedError
 from pyhudi.table.table import open_table
@@ -48,12 +49,12 @@ def test_records_are_merged_as_before(payload: str) -> None:
     assert eight.merge_mode is nine.merge_mode is config.merge_mode
     assert PAYLOAD_PROPERTY in eight.raw
     assert PAYLOAD_PROPERTY not in nine.raw
-    assert nine.raw[LEGACY_PAYLOAD] == eight.raw[PAYLOAD_PROPERTY]
+    assert nine.raw[LEGACY_PAYLOAD_PROPERTY] == eight.raw[PAYLOAD_PROPERTY]
     down = changed_config(nine, SIX)
     assert down.merge_mode is config.merge_mode
     # Without it a batch would be combined by the order of time, as version 6 does by the class.
     assert (MODE_PROPERTY in down.raw) == (payload == "OverwriteWithLatestAvroPayload")
-    assert LEGACY_PAYLOAD not in down.raw
+    assert LEGACY_PAYLOAD_PROPERTY not in down.raw
 
 
 def test_what_cannot_be_said_is_refused() -> None:
