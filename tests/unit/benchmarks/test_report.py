@@ -114,7 +114,7 @@ def bootstrap_lines() -> str:
         ("pyhudi", "read", 0.06, {}),
         ("plain_files", "read", 0.05, {}),
         ("pyhudi", "whole", 1.2, {}),
-        ("plain_files", "whole", 0.8, {}),
+        ("pyhudi", "files", 0.8, {}),
         ("pyhudi", "metadata_one_key", 1.0, {}),
         ("pyhudi", "metadata_four_keys", 2.0, {}),
     ]
@@ -138,6 +138,6 @@ def test_a_bootstrap_says_what_was_to_be_reached_and_what_was(tmp_path: Path) ->
     assert "metadata alone writes 20.0 MB beside 200 MB of the source, 10.0%" in text
     assert "metadata alone, of Hudi's time: 0.25, at most 0.2 was asked for: NOT reached" in text
     assert "a column read, of pyarrow's time: 1.20, at most 1.3 was asked for: reached" in text
-    assert "by default, with meta columns, of pyarrow's time: 1.50, at most 1.3" in text
+    assert "its files and the dataset's: 1.50, at most 1.3" in text
     assert "keys of four columns, of the time that keys of one take: 2.00, at most 4.0" in text
     assert "source_bytes" not in text

@@ -214,8 +214,6 @@ def test_a_table_of_a_later_version_that_is_not_written_yet_stays_as_it_is(
 
 NOT_MADE = {
     "merger=some.module:Class": "Merger",
-    "write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL "
-    f"write.lock.provider={IN_PROCESS}": "OPTIMISTIC_CONCURRENCY_CONTROL",
 }
 
 

@@ -120,14 +120,20 @@ class OrcReader:
 
         Raises:
             SchemaError: the Avro schema in the file is none.
+            CorruptTableError: a column's name is no text.
         """
         if self._schema is None:
             text = self.footer.avro_schema
             stated = avro_to_arrow(avro.parse(text)) if text else pa.schema([])
             types = {field.name: field.type for field in stated}
-            self._schema = pa.schema(
-                [f.with_type(logical_type(f.type, types.get(f.name))) for f in self._found]
-            )
+            try:
+                self._schema = pa.schema(
+                    [f.with_type(logical_type(f.type, types.get(f.name))) for f in self._found]
+                )
+            except UnicodeDecodeError as error:
+                raise CorruptTableError(
+                    f"{self._name} is no ORC file: a column's name is no text: {error}"
+                ) from error
         return self._schema
 
     @property
