@@ -17,6 +17,7 @@ from pyhudi.config.write import ConcurrencyConfig, HeartbeatConfig
 from pyhudi.errors import (
     ConflictError,
     CorruptTableError,
+    MissingFileError,
     RolledBackError,
     StorageError,
     WriteConflictError,
@@ -175,13 +176,14 @@ class Alone:
     def check_held(
         self, writer: Writer, instant: Instant, files: Collection[str], heartbeat: Heartbeat
     ) -> None:
-        """Whoever takes a writer for dead rolls it back, which takes its request away.
+        """Whoever takes a writer for dead plans its rollback, and takes its request away last.
 
         A write that was completed since this one began was not seen by it, and would be lost; one
         that was taken back would come again with the files that were made of its own.
         """
         states = [file.instant for file in writer.active.state_files()]
-        if instant.in_state(State.REQUESTED) not in states:
+        is_there = instant.in_state(State.REQUESTED) in states
+        if not is_there or _is_being_undone(writer.active, Timeline.of(states), instant):
             delete_written(writer.storage, instant.time, files)
             raise undone_by_another(writer, instant.time, heartbeat)
         done = _done(writer, Timeline.of(states))
@@ -206,6 +208,19 @@ class Alone:
 
     def overlooked(self, writer: Writer, instant: Instant, seen: Seen | None) -> None:
         """There is no lock."""
+
+
+def _is_being_undone(active: ActiveTimeline, timeline: Timeline, instant: Instant) -> bool:
+    """Whether a pending rollback is one of a write; plans stay when a run of theirs is undone."""
+    if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        return False
+    for found in timeline.pending():
+        if found.action is Action.ROLLBACK:
+            # One that is gone or torn has ended, or died before it deleted anything.
+            with suppress(MissingFileError, CorruptTableError):
+                if active.read_rollback_plan(found).instant.time == instant.time:
+                    return True
+    return False
 
 
 def undone_by_another(writer: Writer, instant: str, heartbeat: Heartbeat) -> RolledBackError:
