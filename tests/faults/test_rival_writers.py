@@ -11,19 +11,29 @@ from functools import partial
 import pytest
 
 from pyhudi.config.table import TableConfig
-from pyhudi.errors import ConflictError, MissingFileError
+from pyhudi.errors import ConflictError, MissingFileError, RolledBackError
 from pyhudi.jobs.result import JobResult
 from pyhudi.runner.in_process import Batches, InProcessRunner, run_once
 from pyhudi.runner.runner import TaskFunction
 from pyhudi.runner.task import TaskIdentity
+from pyhudi.services.left_files import plan_rollback
 from pyhudi.services.recovery import recover
+from pyhudi.services.rollback import request_rollback
 from pyhudi.storage.storage import Storage
+from pyhudi.table.table import load_table
 from pyhudi.timeline.instant import Action
 from pyhudi.transaction.heartbeat import HEARTBEATS
 from pyhudi.transaction.instant_run import InstantRun
 from pyhudi.transaction.tickets import take_ticket
 from tests.support.clocks import FakeClock, SharedClock, SilentClock
-from tests.support.faulty import Faults, FaultyStorage, bury, dead_pid, heartbeat_of
+from tests.support.faulty import (
+    Faults,
+    FaultyStorage,
+    Visited,
+    bury,
+    dead_pid,
+    heartbeat_of,
+)
 from tests.support.in_process import (
     CONFIG,
     KINDS,
@@ -52,6 +62,41 @@ pytestmark = pytest.mark.usefixtures("no_waiting")
 
 OLD: Rows = {("x", "a"): (1, "old")}
 RIVALS: tuple[Rows, Rows] = ({("x", "a"): (2, "first")}, {("x", "a"): (2, "second")})
+
+
+def is_pending_and_commit(storage: MemoryStorage) -> tuple[bool, bool]:
+    """Whether a write is under way in a table, and whether one is committed beside the first."""
+    timeline = active_of(storage).load()
+    return bool(len(timeline.pending())), len(timeline.write_instants().completed()) > 1
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_who_sees_that_it_is_being_undone_does_not_commit_for_a_moment(table_type: str) -> None:
+    """It could die before it had taken that back, when the other has deleted its files."""
+    before = MemoryStorage()
+    write(before, OLD, clock_at(), options=options_of(table_type))
+    seen: list[tuple[bool, bool]] = []
+    course = Visited(before.copy(), lambda _: seen.append(is_pending_and_commit(course.inner)))
+    write(course, RIVALS[0], clock_at(NOW_MS + 10_000))
+    # The call before makes it be committed, and that before is the last look.
+    look = seen.index((False, True)) - 1
+
+    storage = before.copy()
+    commits: list[bool] = []
+
+    def visit(call: int) -> None:
+        pending, committed = is_pending_and_commit(storage)
+        commits.append(committed)
+        if call == look:
+            assert pending
+            active = active_of(storage)
+            (found,) = active.load().pending()
+            plan = plan_rollback(load_table(storage), found)
+            request_rollback(active, clock_at(NOW_MS + 20_000), plan)
+
+    with pytest.raises(RolledBackError):
+        write(Visited(storage, visit), RIVALS[0], clock_at(NOW_MS + 10_000))
+    assert not any(commits)
 
 
 def every_order(calls: int) -> Iterator[list[int]]:

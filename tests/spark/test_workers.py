@@ -48,7 +48,8 @@ def test_what_a_worker_has_imported_is_not_looked_through_after_every_task(spark
     spared = [run for run in runs if run.spared]
     assert len(spared) >= _TIMES - 2
     # Spark 3.5 leaves some 13,000 objects of its own, of 117,000.
-    assert max(run.collected for run in spared) < min(run.spared for run in spared) / 4
+    share = 6 if spark.version.startswith("3.") else 10
+    assert max(run.collected for run in spared) < min(run.spared for run in spared) / share
 
 
 def _objects(_task: TaskIdentity, _batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
