@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROWS = pa.table({"id": ["a", "b", "c"], "part": ["p0", "p1", "p0"], "value": ["1", "2", "3"]})
 NEEDED = ("pyarrow", "numpy", "numpy.libs", "fastavro", "pyarrow.libs")
 MARK = "run-by-the-packed-python"
-SITE = f"open({MARK!r}, 'a').close()\n"
+SITE = f"import builtins; builtins.open({MARK!r}, 'a').close()\n"
 """What each Python of the environment does first: it leaves a file where it was started."""
 
 
@@ -37,7 +37,8 @@ def packed_environment(folder: Path) -> Path:
         [sys.executable, "-m", "venv", "--copies", "--without-pip", str(home)], check=True
     )
     (site,) = home.glob("lib/python*/site-packages")
-    (site / "sitecustomize.py").write_text(SITE)
+    # Debian's Python has a sitecustomize of its own, which goes before that of an environment.
+    (site / "mark.pth").write_text(SITE)
     # Of a plain tar file Spark would lose who may run what.
     archive = folder / "environment.tar.gz"
     origin = Path(find_spec("pyarrow").origin).parents[1]
